@@ -1,0 +1,152 @@
+//! From a client's list to a root set: one bad entry loses itself, and says why.
+
+use std::fmt;
+
+use super::{Inner, Origin, Root, RootSet};
+use crate::uri::{PathRules, Refusal, RootUri};
+
+/// How many rejected entries are shown with their reasons; the rest is counted.
+const SHOWN: usize = 100;
+/// How much of a rejected entry is shown.
+const EXCERPT: usize = 200;
+
+/// One entry of an answer to `roots/list`, as a shell read it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum RawRoot {
+    /// An entry with a URI.
+    Listed {
+        /// The URI's text.
+        uri: String,
+        /// The name.
+        name: Option<String>,
+    },
+    /// An entry that has none.
+    Malformed {
+        /// The entry, as it came.
+        shown: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// An entry that is not in the set, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Rejected {
+    /// The entry, shortened, with control characters escaped.
+    pub shown: String,
+    /// Why it is not in the set.
+    pub reason: RejectReason,
+}
+
+/// Why an entry is not in the set.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RejectReason {
+    /// It cannot be a root.
+    Refused(Refusal),
+    /// It is at the place of an earlier one.
+    Duplicate {
+        /// The earlier one.
+        of: RootUri,
+    },
+    /// There are too many.
+    OverLimit {
+        /// The limit.
+        limit: usize,
+    },
+    /// It is no root at all.
+    Malformed(String),
+    /// It is outside the directories that whoever runs the server allows.
+    NotAllowed,
+    /// It stands for this many others that are not shown.
+    More {
+        /// How many.
+        count: usize,
+    },
+}
+
+impl Rejected {
+    pub(crate) fn new(text: &str, reason: RejectReason) -> Self {
+        let mut shown: String = text.chars().take(EXCERPT).flat_map(char::escape_debug).collect();
+        if text.chars().nth(EXCERPT).is_some() {
+            shown.push_str("...");
+        }
+        Rejected { shown, reason }
+    }
+}
+
+impl fmt::Display for RejectReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RejectReason::Refused(refusal) => refusal.fmt(f),
+            RejectReason::Duplicate { of } => write!(f, "it is the same place as {of}, which came before it"),
+            RejectReason::OverLimit { limit } => write!(f, "there are more than {limit} roots, and that is the limit"),
+            RejectReason::Malformed(reason) => f.write_str(reason),
+            RejectReason::NotAllowed => f.write_str(
+                "it is outside the directories that this server was started with, and the policy only lets the \
+                 client narrow them",
+            ),
+            RejectReason::More { count } => write!(f, "{count} more entries were rejected"),
+        }
+    }
+}
+
+/// What became of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Admitted {
+    /// The roots that stand.
+    pub set: RootSet,
+    /// The entries that do not, the first hundred of them with their reasons.
+    pub rejected: Vec<Rejected>,
+}
+
+impl RootSet {
+    /// Reads a list entry by entry, in its order. `limit` is how many roots are taken.
+    pub fn admit(raw: impl IntoIterator<Item = RawRoot>, rules: PathRules, origin: Origin, limit: usize) -> Admitted {
+        let mut inner = Inner::default();
+        let mut rejected = Vec::new();
+        let mut unshown = 0;
+        for entry in raw {
+            let Err((text, reason)) = inner.admit(entry, rules, origin, limit) else {
+                continue;
+            };
+            if rejected.len() < SHOWN {
+                rejected.push(Rejected::new(&text, reason));
+            } else {
+                unshown += 1;
+            }
+        }
+        if unshown > 0 {
+            rejected.push(Rejected::new("...", RejectReason::More { count: unshown }));
+        }
+        Admitted { set: RootSet(inner.into()), rejected }
+    }
+}
+
+impl Inner {
+    fn admit(
+        &mut self,
+        entry: RawRoot,
+        rules: PathRules,
+        origin: Origin,
+        limit: usize,
+    ) -> Result<(), (String, RejectReason)> {
+        let (text, name) = match entry {
+            RawRoot::Listed { uri, name } => (uri, name),
+            RawRoot::Malformed { shown, reason } => return Err((shown, RejectReason::Malformed(reason))),
+        };
+        if self.roots.len() >= limit {
+            return Err((text, RejectReason::OverLimit { limit }));
+        }
+        let uri = match RootUri::parse(&text, rules) {
+            Ok(uri) => uri,
+            Err(refusal) => return Err((text, RejectReason::Refused(refusal))),
+        };
+        match self.insert(Root::new(uri, name.map(Into::into), origin)) {
+            None => Ok(()),
+            Some(there) => Err((text, RejectReason::Duplicate { of: there.uri.clone() })),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Root URIs: the text exactly as it came, and the path it means, parsed once.
+//!
+//! Clients send much that is not a file URI. What can only mean one thing is repaired, and the root carries a
+//! note of it; what cannot is refused, alone, with a reason that says what to do. Nothing is repaired silently.
+
+mod parse;
+mod path;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+pub use path::{PathRules, RootPath};
+
+/// A root's URI, or a resource's. Cheap to clone.
+///
+/// Two are equal if their texts are. Whether they name one place is [`RootUri::same_place`].
+#[derive(Clone)]
+pub struct RootUri(Arc<Parsed>);
+
+struct Parsed {
+    text: Box<str>,
+    path: RootPath,
+    alternative: Option<RootPath>,
+    repairs: Vec<Repair>,
+}
+
+/// What was repaired in a URI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Repair {
+    /// It was a path, not a URI.
+    BarePath,
+    /// The drive stood where the host belongs.
+    DriveAsHost,
+    /// Backslashes stood where slashes belong.
+    Backslashes,
+    /// Characters that a URI may not hold unencoded were taken as they are.
+    Unencoded,
+    /// A percent sign that begins no escape was taken as it is.
+    LonePercent,
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Repair::BarePath => "a bare path was taken as a file URI",
+            Repair::DriveAsHost => "a drive in the place of the host was taken as the beginning of the path",
+            Repair::Backslashes => "backslashes were taken as slashes",
+            Repair::Unencoded => "characters that belong percent-encoded were taken as they are",
+            Repair::LonePercent => "a percent sign that begins no escape was taken as it is",
+        })
+    }
+}
+
+/// Why a URI cannot be a root.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is nothing.
+    #[error("it is empty; a root is a file:// URI (2025-11-25, client/roots)")]
+    Empty,
+    /// It is too long to be a path.
+    #[error("it is {length} bytes long, and the limit is {limit}")]
+    TooLong {
+        /// Its length in bytes.
+        length: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// It is a URI, and not of a file.
+    #[error("its scheme is {scheme}, and only file can be served; have the client send file:// roots, or map them")]
+    Scheme {
+        /// The scheme, in lower case.
+        scheme: String,
+    },
+    /// It names another host.
+    #[error(
+        "{host:?} stands where a host name belongs; if it is part of the path, write a third slash: file:///{host}/..."
+    )]
+    Host {
+        /// The host.
+        host: String,
+    },
+    /// It is a Windows path where paths are POSIX paths.
+    #[error("it is a Windows path, and this side has POSIX paths; map it to where the folder is here")]
+    WindowsPath,
+    /// It has no drive where paths are Windows paths.
+    #[error(
+        "it names no drive, and this side has Windows paths; write file:///C:/..., or map it to where the folder is here"
+    )]
+    NoDrive,
+    /// It names a server and no share.
+    #[error("it names a server and no share; write \\\\server\\share")]
+    NoShare,
+    /// It is not absolute.
+    #[error("it is not an absolute path; a root is a file:// URI of one")]
+    Relative,
+    /// It holds `..`.
+    #[error("it holds `..`; write the path that it leads to")]
+    ParentDirectory,
+    /// It holds a NUL.
+    #[error("it holds a NUL, which no path can")]
+    Nul,
+    /// A separator is percent-encoded.
+    #[error("a separator in it is percent-encoded; write it plainly")]
+    EncodedSeparator,
+    /// It is not Unicode where paths are Unicode.
+    #[error("it is not valid Unicode, and paths on this side are")]
+    NotUnicode,
+}
+
+impl RootUri {
+    /// Reads a root's URI, or whatever a client sends for one, under these rules.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be the URI of a file on this side.
+    pub fn parse(text: &str, rules: PathRules) -> Result<Self, Refusal> {
+        let mut reading = parse::read(text, rules)?;
+        reading.repairs.sort();
+        reading.repairs.dedup();
+        Ok(RootUri(Arc::new(Parsed {
+            text: text.into(),
+            path: reading.path,
+            alternative: reading.alternative,
+            repairs: reading.repairs,
+        })))
+    }
+
+    /// The file URI of a path (RFC 8089).
+    pub fn from_path(path: &RootPath) -> Self {
+        let text = parse::write(path).into();
+        RootUri(Arc::new(Parsed { text, path: path.clone(), alternative: None, repairs: Vec::new() }))
+    }
+
+    /// The text, exactly as it came.
+    pub fn as_str(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The path it means.
+    pub fn path(&self) -> &RootPath {
+        &self.0.path
+    }
+
+    /// What a bare path would mean if it were percent-encoded. It counts only where [`RootUri::path`] does
+    /// not exist, which is for whoever can look.
+    pub fn alternative(&self) -> Option<&RootPath> {
+        self.0.alternative.as_ref()
+    }
+
+    /// What was repaired; empty for a proper URI.
+    pub fn repairs(&self) -> &[Repair] {
+        &self.0.repairs
+    }
+
+    /// Whether both name one place, however they are written.
+    pub fn same_place(&self, other: &RootUri) -> bool {
+        self.path() == other.path()
+    }
+}
+
+impl PartialEq for RootUri {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str() && self.same_place(other)
+    }
+}
+
+impl Eq for RootUri {}
+
+impl Hash for RootUri {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl fmt::Debug for RootUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RootUri({})", self.as_str())
+    }
+}
+
+impl fmt::Display for RootUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,7 @@
+//! The invariants of the server half, each a test of its name, in virtual time.
+
+mod asking;
+mod bench;
+mod fence;
+mod reconciling;
+mod states;
