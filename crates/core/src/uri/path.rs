@@ -235,7 +235,7 @@ pub(super) fn looks_windows(text: &str) -> bool {
 fn split_drive(text: &str) -> Option<(char, &str)> {
     let mut chars = text.chars();
     let letter = chars.next().filter(char::is_ascii_alphabetic)?;
-    (chars.next() == Some(':')).then(|| (letter, chars.as_str()))
+    (chars.next() == Some(':')).then_some((letter, chars.as_str()))
 }
 
 /// Takes the prefix off that tells Windows not to look at a path too closely.

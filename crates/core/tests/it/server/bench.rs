@@ -52,7 +52,12 @@ pub(crate) fn number(number: i64) -> RequestId {
 impl Bench {
     /// A half that has just been connected.
     pub(crate) fn connected(config: ServerConfig) -> Self {
-        let mut bench = Bench { half: ServerHalf::new(config, Time::ZERO), now: Time::ZERO, done: Vec::new(), newest_question: None };
+        let mut bench = Bench {
+            half: ServerHalf::new(config, Time::ZERO),
+            now: Time::ZERO,
+            done: Vec::new(),
+            newest_question: None,
+        };
         bench.drain();
         bench
     }

@@ -1,0 +1,163 @@
+//! From a path in words to a directory handle and a path under it.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use mcp_roots_core::server_half::{Snapshot, State};
+use mcp_roots_core::set::{Root, RootSet};
+use mcp_roots_core::uri::{RootPath, RootUri};
+
+use super::{BoundaryError, Place};
+use crate::track::in_words;
+
+#[derive(Debug)]
+pub(super) struct Resolver {
+    snapshot: Arc<Snapshot>,
+    /// The roots by where they really are, worked out when the spelling of a path does not decide.
+    real: OnceLock<RootSet>,
+}
+
+impl Resolver {
+    pub(super) fn new(snapshot: Arc<Snapshot>) -> Self {
+        Resolver { snapshot, real: OnceLock::new() }
+    }
+
+    pub(super) fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.snapshot
+    }
+
+    pub(super) fn find(&self, asked: &str) -> Result<Place, BoundaryError> {
+        let path = self.absolute(asked)?;
+        let spelled = self.spelled(&path);
+        match spelled {
+            Some(Ok(place)) => return Ok(place),
+            // A link inside may lead to a place that is inside all the same, or under another root; and
+            // what is not there under one spelling is not there under another.
+            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(BoundaryError::Io { path: asked.into(), error });
+            }
+            Some(Err(_)) | None => {}
+        }
+        self.really(&path)
+            .ok_or_else(|| self.outside(asked))?
+            .map_err(|error| BoundaryError::Io { path: asked.into(), error })
+    }
+
+    /// By the spelling of the path: the deepest root whose own spelling it begins with.
+    fn spelled(&self, path: &Path) -> Option<io::Result<Place>> {
+        let known = RootPath::from_native(path).ok()?;
+        let root = self.snapshot.roots.find(&known)?;
+        Some(self.under(root, &known, path))
+    }
+
+    /// By where it really is: the system resolves the path, and the deepest root that really contains the
+    /// outcome is opened. What the system said is only a hint: the outcome is opened under that root, confined.
+    fn really(&self, path: &Path) -> Option<io::Result<Place>> {
+        let real = RootPath::from_native(&std::fs::canonicalize(path).ok()?).ok()?;
+        let roots = self.real.get_or_init(|| real_roots(&self.snapshot.roots));
+        let root = roots.find(&real)?;
+        let place = self.under(root, &real, path);
+        // A link that leads out of its root after all.
+        match place {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && escapes(&error) => None,
+            place => Some(place),
+        }
+    }
+
+    fn under(&self, root: &Root, path: &RootPath, asked: &Path) -> io::Result<Place> {
+        let base = root_base(root, path);
+        let (directory, relative) = open_root(root, &base)?;
+        let relative = match path.relative_to(&base) {
+            Some(below) if !below.as_os_str().is_empty() => relative.join(below),
+            _ if relative.as_os_str().is_empty() => PathBuf::from("."),
+            _ => relative,
+        };
+        // Looks where the path leads, so that what leads out is told from what is not there.
+        directory.metadata(&relative)?;
+        Ok(Place { asked: asked.into(), path: path.to_native().unwrap_or_else(|| asked.into()), directory, relative })
+    }
+
+    fn absolute(&self, asked: &str) -> Result<PathBuf, BoundaryError> {
+        let unusable = |reason| Err(BoundaryError::Unusable { path: asked.into(), reason });
+        if asked.is_empty() {
+            return unusable("it is empty");
+        }
+        if asked.contains('\0') {
+            return unusable("it holds a NUL");
+        }
+        let path = Path::new(asked);
+        if path.is_absolute() {
+            return Ok(path.into());
+        }
+        if let Ok(below) = path.strip_prefix("~") {
+            return match std::env::home_dir() {
+                Some(home) => Ok(home.join(below)),
+                None => unusable("there is no home directory that ~ could stand for"),
+            };
+        }
+        let mut roots = self.snapshot.roots.iter();
+        match (roots.next().and_then(|root| root.uri.path().to_native()), roots.next()) {
+            (Some(only), None) => Ok(only.join(path)),
+            (_, None) => Err(self.outside(asked)),
+            (_, Some(_)) => Err(BoundaryError::Ambiguous { path: asked.into(), roots: in_words(&self.snapshot.roots) }),
+        }
+    }
+
+    fn outside(&self, asked: &str) -> BoundaryError {
+        BoundaryError::Outside {
+            path: asked.into(),
+            roots: in_words(&self.snapshot.roots),
+            known: matches!(self.snapshot.state, State::Fresh | State::Unsupported),
+        }
+    }
+}
+
+/// Where a root is opened: by its own path, or by the other reading of it if only that exists.
+fn root_base(root: &Root, path: &RootPath) -> RootPath {
+    match root.uri.alternative() {
+        Some(alternative) if !path.starts_with(root.uri.path()) => alternative.clone(),
+        _ => root.uri.path().clone(),
+    }
+}
+
+/// Opens a root, and gives the way from the handle to it: empty for a directory, the name for a single file.
+fn open_root(root: &Root, base: &RootPath) -> io::Result<(Dir, PathBuf)> {
+    let elsewhere = || io::Error::new(io::ErrorKind::Unsupported, "the root is a path of another system");
+    let native = base.to_native().ok_or_else(elsewhere)?;
+    if let Some(within) = &root.within {
+        let directory = Dir::open_ambient_dir(within.to_native().ok_or_else(elsewhere)?, ambient_authority())?;
+        let below = base.relative_to(within).filter(|below| !below.as_os_str().is_empty());
+        return match below {
+            None => Ok((directory, PathBuf::new())),
+            Some(below) if directory.metadata(&below)?.is_dir() => Ok((directory.open_dir(below)?, PathBuf::new())),
+            Some(below) => Ok((directory, below)),
+        };
+    }
+    if std::fs::metadata(&native)?.is_dir() {
+        return Ok((Dir::open_ambient_dir(&native, ambient_authority())?, PathBuf::new()));
+    }
+    let (Some(parent), Some(Component::Normal(name))) = (native.parent(), native.components().next_back()) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the root is neither a directory nor a file in one"));
+    };
+    Ok((Dir::open_ambient_dir(parent, ambient_authority())?, name.into()))
+}
+
+/// The same roots by where they really are. A root that is not there now is left out.
+fn real_roots(roots: &RootSet) -> RootSet {
+    RootSet::from_roots(roots.iter().filter_map(|root| {
+        let spelled = [Some(root.uri.path()), root.uri.alternative()];
+        let native = spelled.into_iter().flatten().filter_map(RootPath::to_native);
+        let real = native.filter_map(|native| std::fs::canonicalize(native).ok()).next()?;
+        let mut real_root = root.clone();
+        real_root.uri = RootUri::from_path(&RootPath::from_native(&real).ok()?);
+        Some(real_root)
+    }))
+}
+
+/// Whether cap-std says that a path led out of its directory; it has no kind of its own for that.
+fn escapes(error: &io::Error) -> bool {
+    error.to_string().contains("outside of the filesystem")
+}

@@ -1,0 +1,284 @@
+//! The server side: decorate a server's transport, and ask for the client's roots through a handle.
+
+mod changes;
+mod lease;
+mod options;
+mod roots;
+
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_roots_core::frame::{RequestId, Verdict};
+use mcp_roots_core::server_half::{Action, Event, LeaseId, ServerHalf, Snapshot, Unavailable, WaitId};
+use mcp_roots_core::time::Time;
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::{IntoTransport, Transport};
+use tokio::sync::{Notify, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+pub use changes::Changes;
+pub use lease::{Lease, LeaseError, in_words};
+pub use options::TrackOptions;
+pub use roots::Roots;
+
+use crate::describe;
+use crate::shell::{Clock, Injector, Sending};
+
+/// Tracks the roots of the client at the other end of `transport`.
+///
+/// Serve on the transport that comes back, and keep the [`Roots`] for the handlers. The transport marks
+/// the set stale the moment it reads `notifications/roots/list_changed`, asks `roots/list` by itself, and
+/// keeps the answers to itself; everything else passes.
+///
+/// ```no_run
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// use rmcp::ServiceExt;
+///
+/// let (transport, roots) = mcp_roots::track(mcp_roots::wire::stdio(), Default::default());
+/// # struct MyServer { roots: mcp_roots::Roots }
+/// # impl rmcp::ServerHandler for MyServer {}
+/// MyServer { roots }.serve(transport).await?.waiting().await?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn track<T, E, A>(transport: T, options: TrackOptions) -> (Tracked<impl Transport<RoleServer, Error = E>>, Roots)
+where
+    T: IntoTransport<RoleServer, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let session = Arc::new(Session::new(options));
+    let tracked = Tracked { inner: transport.into_transport(), session: session.clone(), injector: None };
+    (tracked, Roots::new(session))
+}
+
+/// A server's transport that tracks the roots of the client at its other end. Made by [`track`].
+#[derive(Debug)]
+pub struct Tracked<T> {
+    inner: T,
+    session: Arc<Session>,
+    injector: Option<Injector>,
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
+    type Error = T::Error;
+
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
+        let before = self.injected();
+        let id = describe::server_message_id(&message);
+        let frame = describe::server_frame(&message, id.as_ref());
+        let verdict = self.session.turn(|books, now| books.half.handle_outbound(frame, now));
+        // Boxed, since the type of a send borrows the transport although the send itself does not.
+        let sending: Option<Pin<Box<dyn Future<Output = _> + Send>>> =
+            if verdict == Verdict::Pass { Some(Box::pin(self.inner.send(message))) } else { None };
+        let after = self.injected();
+        async move {
+            in_turn(before).await;
+            let sent = match sending {
+                Some(sending) => sending.await,
+                None => Ok(()),
+            };
+            in_turn(after).await;
+            sent
+        }
+    }
+
+    /// Cancel-safe if the decorated transport's is.
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            self.inject();
+            tokio::select! {
+                biased;
+                () = self.session.woken.notified() => {}
+                () = self.session.next_timeout() => self.session.tick(),
+                message = self.inner.receive() => {
+                    let Some(message) = message else {
+                        self.session.close();
+                        return None;
+                    };
+                    if self.read(&message) == Verdict::Pass {
+                        self.inject();
+                        return Some(message);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), T::Error> {
+        self.session.close();
+        self.inner.close().await
+    }
+}
+
+impl<T: Transport<RoleServer>> Tracked<T> {
+    fn read(&mut self, message: &ClientJsonRpcMessage) -> Verdict {
+        let id = describe::client_message_id(message);
+        self.session.turn(|books, now| {
+            let frame = describe::client_frame(message, id.as_ref(), |id| books.half.awaits(id));
+            books.half.handle_inbound(frame, now)
+        })
+    }
+
+    /// The sends of all that waits to be injected, begun in order.
+    fn injected(&mut self) -> Vec<Sending> {
+        let mut sendings: Vec<Sending> = Vec::new();
+        while let Some(message) = self.session.next_injected() {
+            let question = match &message {
+                ServerJsonRpcMessage::Request(request) => Some(describe::half_id(&request.id)),
+                _ => None,
+            };
+            let sending = self.inner.send(message);
+            let session = self.session.clone();
+            sendings.push(Box::pin(async move {
+                if let Err(error) = sending.await {
+                    session.not_sent(question, error.to_string());
+                }
+            }));
+        }
+        sendings
+    }
+
+    /// Has what waits sent without waiting for it.
+    fn inject(&mut self) {
+        for sending in self.injected() {
+            self.injector.get_or_insert_with(Injector::start).send(sending);
+        }
+    }
+}
+
+impl<T> Drop for Tracked<T> {
+    fn drop(&mut self) {
+        self.session.close();
+    }
+}
+
+async fn in_turn(sendings: Vec<Sending>) {
+    for sending in sendings {
+        sending.await;
+    }
+}
+
+/// One client's half and the handles that look at it.
+#[derive(Debug)]
+pub(crate) struct Session {
+    clock: Clock,
+    books: Mutex<Books>,
+    published: watch::Receiver<Arc<Snapshot>>,
+    /// The read loop has something to inject, or an earlier timeout to wait for.
+    woken: Notify,
+}
+
+/// What is behind the lock. It is held for a turn of the half, and never across a wait.
+#[derive(Debug)]
+pub(crate) struct Books {
+    pub(crate) half: ServerHalf,
+    /// Gone once the connection is closed, so that those who watch learn it.
+    publisher: Option<watch::Sender<Arc<Snapshot>>>,
+    outbox: VecDeque<ServerJsonRpcMessage>,
+    waits: HashMap<WaitId, oneshot::Sender<Result<Arc<Snapshot>, Unavailable>>>,
+    leases: HashMap<LeaseId, CancellationToken>,
+}
+
+impl Session {
+    fn new(options: TrackOptions) -> Self {
+        let half = ServerHalf::new(options.into_config(), Time::ZERO);
+        let (publisher, published) = watch::channel(half.snapshot().clone());
+        let books = Books {
+            half,
+            publisher: Some(publisher),
+            outbox: VecDeque::new(),
+            waits: HashMap::new(),
+            leases: HashMap::new(),
+        };
+        let session = Session { clock: Clock::start(), published, books: Mutex::new(books), woken: Notify::new() };
+        session.turn(|_, _| ());
+        session
+    }
+
+    /// Tells the half something and carries out all that it wants done, in its order, before anybody else
+    /// can look.
+    pub(crate) fn turn<R>(&self, tell: impl FnOnce(&mut Books, Time) -> R) -> R {
+        let mut books = self.books();
+        let timeout = books.half.next_timeout();
+        let result = tell(&mut books, self.clock.now());
+        while let Some(action) = books.half.poll_action() {
+            self.act(&mut books, action);
+        }
+        if !books.outbox.is_empty() || books.half.next_timeout() != timeout {
+            self.woken.notify_one();
+        }
+        result
+    }
+
+    fn act(&self, books: &mut Books, action: Action) {
+        match action {
+            Action::Ask(id) => books.outbox.push_back(describe::list_roots(id)),
+            Action::ResourceUpdated(uri) => books.outbox.push_back(describe::resource_updated(&uri)),
+            Action::ResourceListChanged => books.outbox.push_back(describe::resource_list_changed()),
+            Action::Revoke(lease) => {
+                if let Some(revoked) = books.leases.remove(&lease) {
+                    revoked.cancel();
+                }
+            }
+            Action::Publish(snapshot) => {
+                if let Some(publisher) = &books.publisher {
+                    publisher.send_replace(snapshot);
+                }
+            }
+            Action::Release(wait, outcome) => {
+                if let Some(waiting) = books.waits.remove(&wait) {
+                    // Nobody is there to hear it only if the request was cancelled just now.
+                    let _ = waiting.send(outcome);
+                }
+            }
+            Action::Report(event) => log(&event),
+            // Actions of eras that this shell does not speak.
+            _ => {}
+        }
+    }
+
+    fn tick(&self) {
+        self.turn(|books, now| books.half.handle_timeout(now));
+    }
+
+    fn close(&self) {
+        self.turn(|books, now| books.half.handle_close(now));
+        self.books().publisher = None;
+    }
+
+    fn not_sent(&self, question: Option<RequestId>, error: String) {
+        match question {
+            Some(id) => self.turn(|books, now| books.half.handle_send_failure(&id, error, now)),
+            None => tracing::debug!(%error, "a notification about a change of roots could not be sent"),
+        }
+    }
+
+    async fn next_timeout(&self) {
+        let timeout = self.books().half.next_timeout();
+        self.clock.sleep_until(timeout).await;
+    }
+
+    fn next_injected(&self) -> Option<ServerJsonRpcMessage> {
+        self.books().outbox.pop_front()
+    }
+
+    /// A panic elsewhere cannot leave the half between two states, so the lock's poison means nothing.
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Roots' paths are in no event's text.
+fn log(event: &Event) {
+    match event {
+        Event::Discarded { count: 1 } | Event::Failed { failures: 1, .. } | Event::Refused { .. } => {
+            tracing::warn!(target: "mcp_roots", "{event}");
+        }
+        Event::NotFollowed { .. } => tracing::warn!(target: "mcp_roots", "{event}"),
+        Event::Changed { .. } => tracing::info!(target: "mcp_roots", "{event}"),
+        _ => tracing::debug!(target: "mcp_roots", "{event}"),
+    }
+}

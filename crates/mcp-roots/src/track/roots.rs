@@ -1,0 +1,120 @@
+//! The handle by which a server's handlers see the client's roots.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mcp_roots_core::server_half::{Demand, Snapshot, Status, Unavailable, WaitId};
+use mcp_roots_core::uri::RootPath;
+use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::{Changes, Lease, LeaseError, Session};
+
+/// One client's roots, as its server sees them. Cheap to clone; every clone sees the same.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    session: Arc<Session>,
+}
+
+impl Roots {
+    pub(super) fn new(session: Arc<Session>) -> Self {
+        Roots { session }
+    }
+
+    /// The roots in force, current at the time of the call: if the client has announced a change since it
+    /// last answered, this waits for the next answer, within the deadline and never longer.
+    ///
+    /// A client without roots is no error: the snapshot's state is then `Unsupported`, and its roots are
+    /// the operator's.
+    ///
+    /// # Errors
+    ///
+    /// When no current set could be had in time, and the options say that this is an error. The message
+    /// says whose fault it is and what to do.
+    pub async fn current(&self) -> Result<Arc<Snapshot>, Unavailable> {
+        let (answer, mut outcome) = oneshot::channel();
+        let (demand, deadline) = self.session.turn(|books, now| {
+            let demand = books.half.demand(now);
+            if let Demand::Wait(wait) = &demand {
+                books.waits.insert(*wait, answer);
+            }
+            (demand, now + books.half.config().deadline)
+        });
+        let wait = match demand {
+            Demand::Now(outcome) => return outcome,
+            Demand::Wait(wait) => wait,
+        };
+        let _withdraw = Withdraw { session: &self.session, wait };
+        loop {
+            // The deadline is kept from here, so that it holds even while nobody polls the transport.
+            tokio::select! {
+                biased;
+                outcome = &mut outcome => return outcome.unwrap_or(Err(Unavailable::Closed)),
+                () = self.session.clock.sleep_until(Some(deadline)) => self.session.tick(),
+            }
+        }
+    }
+
+    /// What is known now, without waiting. Its state says how far it can be relied on.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.session.published.borrow().clone()
+    }
+
+    /// The changes of the roots in force from now on. One that lags sees several changes as one.
+    pub fn changes(&self) -> Changes {
+        Changes::new(self.session.published.clone())
+    }
+
+    /// A watch on the snapshots themselves, their states included.
+    pub fn snapshots(&self) -> watch::Receiver<Arc<Snapshot>> {
+        self.session.published.clone()
+    }
+
+    /// A permission to work on `path` while a root in force covers it. Waits for a current set as
+    /// [`Roots::current`] does.
+    ///
+    /// # Errors
+    ///
+    /// When no current set could be had, when `path` is not absolute, or when no root in force covers it.
+    pub async fn lease(&self, path: impl AsRef<Path>) -> Result<Lease, LeaseError> {
+        let path = RootPath::from_native(path.as_ref()).map_err(LeaseError::Path)?;
+        let snapshot = self.current().await?;
+        let revoked = CancellationToken::new();
+        let lease = self.session.turn(|books, _| {
+            let lease = books.half.lease(&path)?;
+            books.leases.insert(lease, revoked.clone());
+            Some(lease)
+        });
+        match lease {
+            Some(lease) => Ok(Lease::new(self.session.clone(), lease, path, revoked)),
+            None => Err(LeaseError::outside(&path, &snapshot.roots)),
+        }
+    }
+
+    /// Has the set checked, at most once per interval: a hint that it may have changed without a
+    /// notification. A ResourceNotFound that a handler answers with is such a hint by itself.
+    pub fn recheck(&self) {
+        self.session.turn(|books, now| books.half.handle_cue(now));
+    }
+
+    /// What has happened on this connection, for diagnostics.
+    pub fn status(&self) -> Status {
+        self.session.turn(|books, _| books.half.status())
+    }
+}
+
+/// Gives up the place in the queue when a request is cancelled while it waits.
+struct Withdraw<'a> {
+    session: &'a Session,
+    wait: WaitId,
+}
+
+impl Drop for Withdraw<'_> {
+    fn drop(&mut self) {
+        self.session.turn(|books, _| {
+            if books.waits.remove(&self.wait).is_some() {
+                books.half.withdraw(self.wait);
+            }
+        });
+    }
+}
