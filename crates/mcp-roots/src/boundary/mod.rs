@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use cap_std::fs::{Dir, File, Metadata};
 use mcp_roots_core::server_half::Snapshot;
+use mcp_roots_core::uri::RootPath;
 
 use crate::track::in_words;
 use resolve::Resolver;
@@ -31,7 +32,7 @@ pub struct Boundary {
 #[non_exhaustive]
 pub enum BoundaryError {
     /// It is outside every root, or a link leads out of its root.
-    #[error("{} is outside the roots in force ({roots}){}", path.display(), advice(*.known))]
+    #[error("{} is outside the roots in force ({roots}){}", path.display(), advice(*known))]
     Outside {
         /// What was asked for.
         path: PathBuf,
@@ -52,7 +53,7 @@ pub enum BoundaryError {
     #[error("{path:?} is not a path: {reason}")]
     Unusable {
         /// What was asked for.
-        path: String,
+        path: PathBuf,
         /// Why not.
         reason: &'static str,
     },
@@ -84,6 +85,7 @@ pub struct Place {
     asked: PathBuf,
     /// The path that was found, absolute.
     path: PathBuf,
+    root: RootPath,
     directory: Dir,
     /// Relative to `directory`; never empty.
     relative: PathBuf,
@@ -120,8 +122,8 @@ impl Boundary {
     /// # Errors
     ///
     /// When it is outside, or cannot be looked at. What does not exist is not found here.
-    pub fn find(&self, path: &str) -> Result<Place, BoundaryError> {
-        self.resolver.find(path)
+    pub fn find(&self, path: impl AsRef<Path>) -> Result<Place, BoundaryError> {
+        self.resolver.find(path.as_ref())
     }
 }
 
@@ -129,6 +131,11 @@ impl Place {
     /// Where it is, absolute.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The root that it was found under, for a lease.
+    pub fn root(&self) -> &RootPath {
+        &self.root
     }
 
     /// What it is. A link is followed.

@@ -29,7 +29,7 @@ impl Resolver {
         &self.snapshot
     }
 
-    pub(super) fn find(&self, asked: &str) -> Result<Place, BoundaryError> {
+    pub(super) fn find(&self, asked: &Path) -> Result<Place, BoundaryError> {
         let path = self.absolute(asked)?;
         let spelled = self.spelled(&path);
         match spelled {
@@ -77,22 +77,27 @@ impl Resolver {
         };
         // Looks where the path leads, so that what leads out is told from what is not there.
         directory.metadata(&relative)?;
-        Ok(Place { asked: asked.into(), path: path.to_native().unwrap_or_else(|| asked.into()), directory, relative })
+        Ok(Place {
+            asked: asked.into(),
+            path: path.to_native().unwrap_or_else(|| asked.into()),
+            root: root.uri.path().clone(),
+            directory,
+            relative,
+        })
     }
 
-    fn absolute(&self, asked: &str) -> Result<PathBuf, BoundaryError> {
+    fn absolute(&self, asked: &Path) -> Result<PathBuf, BoundaryError> {
         let unusable = |reason| Err(BoundaryError::Unusable { path: asked.into(), reason });
-        if asked.is_empty() {
+        if asked.as_os_str().is_empty() {
             return unusable("it is empty");
         }
-        if asked.contains('\0') {
+        if asked.as_os_str().as_encoded_bytes().contains(&0) {
             return unusable("it holds a NUL");
         }
-        let path = Path::new(asked);
-        if path.is_absolute() {
-            return Ok(path.into());
+        if asked.is_absolute() {
+            return Ok(asked.into());
         }
-        if let Ok(below) = path.strip_prefix("~") {
+        if let Ok(below) = asked.strip_prefix("~") {
             return match std::env::home_dir() {
                 Some(home) => Ok(home.join(below)),
                 None => unusable("there is no home directory that ~ could stand for"),
@@ -100,13 +105,13 @@ impl Resolver {
         }
         let mut roots = self.snapshot.roots.iter();
         match (roots.next().and_then(|root| root.uri.path().to_native()), roots.next()) {
-            (Some(only), None) => Ok(only.join(path)),
+            (Some(only), None) => Ok(only.join(asked)),
             (_, None) => Err(self.outside(asked)),
             (_, Some(_)) => Err(BoundaryError::Ambiguous { path: asked.into(), roots: in_words(&self.snapshot.roots) }),
         }
     }
 
-    fn outside(&self, asked: &str) -> BoundaryError {
+    fn outside(&self, asked: &Path) -> BoundaryError {
         BoundaryError::Outside {
             path: asked.into(),
             roots: in_words(&self.snapshot.roots),

@@ -77,7 +77,15 @@ impl Roots {
     ///
     /// When no current set could be had, when `path` is not absolute, or when no root in force covers it.
     pub async fn lease(&self, path: impl AsRef<Path>) -> Result<Lease, LeaseError> {
-        let path = RootPath::from_native(path.as_ref()).map_err(LeaseError::Path)?;
+        self.lease_at(RootPath::from_native(path.as_ref()).map_err(LeaseError::Path)?).await
+    }
+
+    /// As [`Roots::lease`], for a path that is known already.
+    ///
+    /// # Errors
+    ///
+    /// When no current set could be had, or when no root in force covers `path`.
+    pub async fn lease_at(&self, path: RootPath) -> Result<Lease, LeaseError> {
         let snapshot = self.current().await?;
         let revoked = CancellationToken::new();
         let lease = self.session.turn(|books, _| {

@@ -1,0 +1,23 @@
+//! Logs go to the standard error; the standard output belongs to the protocol or to the person at it.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+use crate::exit::Exit;
+
+/// Starts logging. `level` is a level for this program, or directives such as `mcp_roots=debug,rmcp=info`.
+pub(crate) fn start(level: &str) -> Result<(), Exit> {
+    let levels = ["off", "error", "warn", "info", "debug", "trace"];
+    let directives = match levels.contains(&level) {
+        // The SDK logs each message at `info` and each refused call at `warn`.
+        true => format!("mcp_roots={level},rmcp=error"),
+        false => level.to_owned(),
+    };
+    let filter = EnvFilter::try_new(&directives).map_err(|error| {
+        Exit::Usage(format!("--log {level:?} cannot be read: {error}. Use one of {}", levels.join(", ")))
+    })?;
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).with_target(false).init();
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! `mcp-roots serve`: a filesystem server whose boundary follows its client's roots.
+
+mod files;
+mod server;
+mod status;
+mod subscriptions;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use mcp_roots::core::server_half::{ClientRootsUse, parse_duration};
+use mcp_roots::{OnStale, Policy, Refresh, TrackOptions};
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+
+use crate::exit::Exit;
+use server::FileServer;
+
+/// Serve files over stdio, under the roots of the client.
+#[derive(Args)]
+pub(crate) struct ServeArgs {
+    /// Directories that are allowed whatever the client says, subject to the policy.
+    #[arg(value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    /// How the DIRs and the client's roots combine: replace, merge, narrow or pin. Default: merge if there are DIRs, else replace.
+    #[arg(long)]
+    policy: Option<Policy>,
+    /// How long a call waits for the client's roots at most, such as 500ms, 5s or 1m.
+    #[arg(long, value_parser = duration, default_value = "5s")]
+    deadline: Duration,
+    /// What a call gets when the roots are not known in time: an error, the stale set, or the operator's DIRs.
+    #[arg(long, value_name = "error|stale|operator", default_value = "error")]
+    on_stale: OnStale,
+    /// How roots are kept current when the client does not announce changes: static, poll:30s or on-request:10s.
+    #[arg(long, value_name = "HOW", default_value = "on-request:10s")]
+    refresh: Refresh,
+    /// Whether the client's roots count: ignore is for clients that declare roots and misbehave.
+    #[arg(long, value_name = "use|ignore", default_value = "use")]
+    client_roots: ClientRootsUse,
+    /// What is logged to the standard error: off, error, warn, info, debug, trace, or directives.
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log: String,
+}
+
+pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
+    crate::log::start(&args.log)?;
+    let (policy, why) = match (args.policy, args.dirs.is_empty()) {
+        (Some(policy), _) => (policy, "it was asked for"),
+        (None, false) => (Policy::Merge, "directories were given, and neither they nor the client's roots are to be lost"),
+        (None, true) => (Policy::Replace, "no directories were given"),
+    };
+    tracing::info!("policy {policy}, since {why}; {} directories of the operator", args.dirs.len());
+    warn_of_missing(&args.dirs);
+    let options = TrackOptions::default()
+        .policy(policy)
+        .operator_dirs(&args.dirs)
+        .map_err(|error| Exit::Usage(error.to_string()))?
+        .configure(|config| {
+            config.deadline = args.deadline;
+            config.on_stale = args.on_stale;
+            config.refresh = args.refresh;
+            config.client_roots = args.client_roots;
+        });
+    let (transport, roots) = mcp_roots::track(mcp_roots::wire::stdio(), options);
+    match FileServer::new(roots).serve(transport).await {
+        Ok(session) => match session.waiting().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Exit::Internal(format!("the session ended in error: {error}"))),
+        },
+        // A client that leaves before it says anything has done nothing wrong.
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(Exit::Peer(format!(
+            "the client did not complete the handshake: {error}. The first request must be `initialize` of a protocol \
+             up to 2025-11-25"
+        ))),
+    }
+}
+
+/// A directory may come later, so this is no error, and people want to know.
+fn warn_of_missing(dirs: &[PathBuf]) {
+    for dir in dirs {
+        if let Err(error) = std::fs::metadata(dir) {
+            tracing::warn!("{}: {error}; it is served once it is there", dir.display());
+        }
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text)
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "use a whole number above zero and ms, s or m, such as 500ms, 5s or 1m".into())
+}
