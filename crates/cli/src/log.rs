@@ -18,6 +18,11 @@ pub(crate) fn start(level: &str) -> Result<(), Exit> {
         Exit::Usage(format!("--log {level:?} cannot be read: {error}. Use one of {}", levels.join(", ")))
     })?;
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).with_target(false).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(colours)
+        .with_target(false)
+        .init();
     Ok(())
 }

@@ -1,7 +1,116 @@
-//! host
+//! `mcp-roots host`: the client half for a person. Opens folders, runs a server, and shows the roots
+//! conversation as it happens.
+
+mod command;
+mod journal;
+mod prompt;
+mod screen;
+mod server;
+mod session;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
 use clap::Args;
+use mcp_roots::Workspace;
+use mcp_roots::core::frame::RootsCapability;
+use mcp_roots::core::server_half::parse_duration;
+
 use crate::exit::Exit;
-/// Host.
+use prompt::Lines;
+use screen::Screen;
+use session::Session;
+
+/// Open folders, run a server on them, and see what the two say about roots.
+///
+/// Commands are read from a prompt, or one a line from the standard input; `help` lists them.
 #[derive(Args)]
-pub(crate) struct HostArgs {}
-pub(crate) async fn run(_: HostArgs) -> Result<(), Exit> { Ok(()) }
+pub(crate) struct HostArgs {
+    /// Folders to open.
+    #[arg(value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    /// Write one JSON object a line, for programs.
+    #[arg(long)]
+    json: bool,
+    /// What to declare of roots: list-changed, plain (without announcements) or none. For testing servers.
+    #[arg(long, value_name = "WHAT", value_parser = declaration, default_value = "list-changed")]
+    declare: Declaration,
+    /// How long a server may take over a request, such as 500ms, 30s or 5m.
+    #[arg(long, value_parser = duration, default_value = "60s")]
+    timeout: Duration,
+    /// What is logged to the standard error: off, error, warn, info, debug, trace, or directives.
+    #[arg(long, value_name = "LEVEL", default_value = "warn")]
+    log: String,
+    /// The server's command. Default: the built-in server, `mcp-roots serve`.
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+/// What to declare of roots.
+type Declaration = Option<RootsCapabilityArg>;
+
+/// A capability, as clap can carry it.
+#[derive(Clone, Copy, Debug)]
+struct RootsCapabilityArg(RootsCapability);
+
+pub(crate) async fn run(args: HostArgs) -> Result<(), Exit> {
+    crate::log::start(&args.log)?;
+    let workspace = Workspace::open(&args.dirs).map_err(|error| Exit::Usage(error.to_string()))?;
+    let interactive = std::io::stdin().is_terminal() && !args.json;
+    let (mut lines, printer) = Lines::open(interactive)?;
+    let screen = Screen::start(args.json, printer);
+    let declare = args.declare.map(|capability| capability.0);
+    let mut session = Session::open(&args.command, workspace, declare, args.timeout, screen.clone()).await?;
+    let outcome = converse(&mut session, &mut lines).await;
+    let ended = session.close().await;
+    screen.flush().await;
+    outcome.and(ended)
+}
+
+/// Carries out one command after the other: each takes effect before the next is read.
+async fn converse(session: &mut Session, lines: &mut Lines) -> Result<(), Exit> {
+    let (mut failed, mut of) = (0, 0);
+    loop {
+        let line = tokio::select! {
+            line = lines.next() => line?,
+            end = session.ended() => return Err(end),
+        };
+        let Some(line) = line else { break };
+        match command::parse(&line) {
+            Ok(None) => continue,
+            Ok(Some(command::Command::Quit)) => break,
+            Ok(Some(command)) => {
+                of += 1;
+                failed += usize::from(!session.carry_out(&line, command).await?);
+            }
+            Err(error) => {
+                of += 1;
+                failed += 1;
+                session.failed(&line, &error.to_string());
+            }
+        }
+        session.screen().flush().await;
+    }
+    // A person has seen what failed; a script has not.
+    match failed {
+        0 => Ok(()),
+        _ if lines.interactive() => Ok(()),
+        failed => Err(Exit::CommandsFailed { failed, of }),
+    }
+}
+
+fn declaration(text: &str) -> Result<Declaration, String> {
+    match text {
+        "list-changed" => Ok(Some(RootsCapabilityArg(RootsCapability { list_changed: true }))),
+        "plain" => Ok(Some(RootsCapabilityArg(RootsCapability { list_changed: false }))),
+        "none" => Ok(None),
+        _ => Err("use list-changed, plain or none".into()),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text)
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "use a whole number above zero and ms, s or m, such as 500ms, 30s or 5m".into())
+}

@@ -47,7 +47,9 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
     crate::log::start(&args.log)?;
     let (policy, why) = match (args.policy, args.dirs.is_empty()) {
         (Some(policy), _) => (policy, "it was asked for"),
-        (None, false) => (Policy::Merge, "directories were given, and neither they nor the client's roots are to be lost"),
+        (None, false) => {
+            (Policy::Merge, "directories were given, and neither they nor the client's roots are to be lost")
+        }
         (None, true) => (Policy::Replace, "no directories were given"),
     };
     tracing::info!("policy {policy}, since {why}; {} directories of the operator", args.dirs.len());

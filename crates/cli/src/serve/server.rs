@@ -48,7 +48,9 @@ pub(super) enum CallError {
     Outside(String),
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("{path}: its root left the set of roots while this was under way, so it was stopped. The roots in force now: {roots}")]
+    #[error(
+        "{path}: its root left the set of roots while this was under way, so it was stopped. The roots in force now: {roots}"
+    )]
     Revoked { path: String, roots: String },
     #[error("{0}")]
     Argument(&'static str),

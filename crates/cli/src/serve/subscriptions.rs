@@ -74,7 +74,8 @@ impl Subscriptions {
         let directory = if is_dir { path.clone() } else { path.parent().unwrap_or(&path).to_owned() };
         let hint = Arc::new(Notify::new());
         let seen = look(&place);
-        let task = tokio::spawn(follow(Arc::downgrade(&self.shared), uri.clone(), place, lease, peer, hint.clone(), seen));
+        let task =
+            tokio::spawn(follow(Arc::downgrade(&self.shared), uri.clone(), place, lease, peer, hint.clone(), seen));
         books.watch(&directory, &self.shared);
         books.active.insert(uri, Subscription { path, directory, hint, task: task.abort_handle() });
         Ok(())
@@ -165,7 +166,10 @@ async fn follow(
             () = hint.notified() => tokio::time::sleep(SETTLE).await,
             () = tokio::time::sleep(POLL) => {}
         }
-        let looking = { let place = place.clone(); tokio::task::spawn_blocking(move || look(&place)) };
+        let looking = {
+            let place = place.clone();
+            tokio::task::spawn_blocking(move || look(&place))
+        };
         let Ok(now) = looking.await else { break };
         if now == seen || lease.is_revoked() {
             continue;

@@ -33,7 +33,10 @@ use crate::workspace::Workspace;
 /// # Ok(())
 /// # }
 /// ```
-pub fn publish<T, E, A>(transport: T, workspace: &Workspace) -> Published<impl Transport<RoleClient, Error = E>>
+pub fn publish<T, E, A>(
+    transport: T,
+    workspace: &Workspace,
+) -> Published<impl Transport<RoleClient, Error = E> + use<T, E, A>>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
@@ -46,7 +49,7 @@ pub fn publish_with<T, E, A>(
     transport: T,
     workspace: &Workspace,
     options: PublishOptions,
-) -> Published<impl Transport<RoleClient, Error = E>>
+) -> Published<impl Transport<RoleClient, Error = E> + use<T, E, A>>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
