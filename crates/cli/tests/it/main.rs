@@ -1,0 +1,8 @@
+//! All tests of the program, in one binary: they run it as people do.
+
+mod client;
+mod host;
+mod input;
+mod serve;
+mod storm;
+mod tree;
