@@ -31,14 +31,16 @@ pub(super) struct Subscriptions {
     shared: Arc<Shared>,
 }
 
+/// Two locks, never held together: the watcher calls back on a thread of its own, which wants the first, and
+/// changing what is watched, under the second, waits for that thread.
 #[derive(Default)]
 struct Shared {
-    books: Mutex<Books>,
+    active: Mutex<HashMap<String, Subscription>>,
+    watches: Mutex<Watches>,
 }
 
 #[derive(Default)]
-struct Books {
-    active: HashMap<String, Subscription>,
+struct Watches {
     watcher: Option<RecommendedWatcher>,
     /// How many subscriptions want each directory watched.
     watched: HashMap<PathBuf, usize>,
@@ -64,20 +66,22 @@ impl Subscriptions {
     /// the place of the first.
     pub(super) fn add(&self, uri: String, place: Place, lease: Lease, peer: Peer<RoleServer>) -> Result<(), TooMany> {
         self.remove(&uri);
-        let mut books = self.shared.books();
-        if books.active.len() >= MOST {
-            return Err(TooMany);
-        }
         let path = place.path().to_owned();
         // A file is watched through its directory, since editors replace files.
         let is_dir = place.metadata().is_ok_and(|metadata| metadata.is_dir());
         let directory = if is_dir { path.clone() } else { path.parent().unwrap_or(&path).to_owned() };
-        let hint = Arc::new(Notify::new());
-        let seen = look(&place);
-        let task =
-            tokio::spawn(follow(Arc::downgrade(&self.shared), uri.clone(), place, lease, peer, hint.clone(), seen));
-        books.watch(&directory, &self.shared);
-        books.active.insert(uri, Subscription { path, directory, hint, task: task.abort_handle() });
+        {
+            let mut active = self.shared.active();
+            if active.len() >= MOST {
+                return Err(TooMany);
+            }
+            let hint = Arc::new(Notify::new());
+            let seen = look(&place);
+            let following = Following { uri: uri.clone(), place: Arc::new(place), peer, hint: hint.clone(), seen };
+            let task = tokio::spawn(follow(Arc::downgrade(&self.shared), following, lease)).abort_handle();
+            active.insert(uri, Subscription { path, directory: directory.clone(), hint, task });
+        }
+        self.shared.watches().watch(&directory, &self.shared);
         Ok(())
     }
 
@@ -88,21 +92,25 @@ impl Subscriptions {
 }
 
 impl Shared {
-    fn books(&self) -> MutexGuard<'_, Books> {
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    fn active(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watches(&self) -> MutexGuard<'_, Watches> {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn remove(&self, uri: &str) {
-        let mut books = self.books();
-        if let Some(subscription) = books.active.remove(uri) {
-            books.unwatch(&subscription.directory);
+        let removed = self.active().remove(uri);
+        if let Some(subscription) = removed {
             subscription.task.abort();
+            self.watches().unwatch(&subscription.directory);
         }
     }
 
-    /// Something happened at these paths.
+    /// Something happened at these paths; at all of them, if there are none.
     fn hint(&self, paths: &[PathBuf]) {
-        for subscription in self.books().active.values() {
+        for subscription in self.active().values() {
             let concerned = |path: &PathBuf| *path == subscription.path || path.parent() == Some(&subscription.path);
             if paths.is_empty() || paths.iter().any(concerned) {
                 subscription.hint.notify_one();
@@ -111,7 +119,7 @@ impl Shared {
     }
 }
 
-impl Books {
+impl Watches {
     fn watch(&mut self, directory: &Path, shared: &Arc<Shared>) {
         let users = self.watched.entry(directory.into()).or_default();
         *users += 1;
@@ -150,37 +158,44 @@ impl Books {
     }
 }
 
-async fn follow(
-    shared: Weak<Shared>,
+/// One subscription, as its task sees it.
+struct Following {
     uri: String,
-    place: Place,
-    lease: Lease,
+    place: Arc<Place>,
     peer: Peer<RoleServer>,
     hint: Arc<Notify>,
-    mut seen: Sight,
-) {
-    let place = Arc::new(place);
-    loop {
-        tokio::select! {
-            () = lease.revoked() => break,
-            () = hint.notified() => tokio::time::sleep(SETTLE).await,
-            () = tokio::time::sleep(POLL) => {}
-        }
-        let looking = {
-            let place = place.clone();
-            tokio::task::spawn_blocking(move || look(&place))
-        };
-        let Ok(now) = looking.await else { break };
-        if now == seen || lease.is_revoked() {
-            continue;
-        }
-        seen = now;
-        if peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri.clone())).await.is_err() {
-            break;
-        }
+    seen: Sight,
+}
+
+async fn follow(shared: Weak<Shared>, mut following: Following, lease: Lease) {
+    tokio::select! {
+        () = lease.revoked() => {}
+        () = following.tell_of_changes() => {}
     }
     if let Some(shared) = shared.upgrade() {
-        shared.remove(&uri);
+        shared.remove(&following.uri);
+    }
+}
+
+impl Following {
+    /// Ends when nobody hears it any more.
+    async fn tell_of_changes(&mut self) {
+        loop {
+            tokio::select! {
+                () = self.hint.notified() => tokio::time::sleep(SETTLE).await,
+                () = tokio::time::sleep(POLL) => {}
+            }
+            let place = self.place.clone();
+            let Ok(now) = tokio::task::spawn_blocking(move || look(&place)).await else { return };
+            if now == self.seen {
+                continue;
+            }
+            self.seen = now;
+            let updated = ResourceUpdatedNotificationParam::new(self.uri.clone());
+            if self.peer.notify_resource_updated(updated).await.is_err() {
+                return;
+            }
+        }
     }
 }
 

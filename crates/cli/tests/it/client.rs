@@ -79,15 +79,10 @@ impl Client {
 
     /// Starts a server without a word.
     pub(crate) fn start(command: &mut Command, answers: Answers) -> Self {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the server starts");
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().expect("the server starts");
         let (to_server, lines) = mpsc::unbounded_channel();
-        let shared =
-            Arc::new(Mutex::new(Shared { answers, waiting: HashMap::new(), heard: Vec::new() }));
+        let shared = Arc::new(Mutex::new(Shared { answers, waiting: HashMap::new(), heard: Vec::new() }));
         let (hear, heard) = watch::channel(0);
         tokio::spawn(write(child.stdin.take().expect("a pipe"), lines));
         tokio::spawn(read(child.stdout.take().expect("a pipe"), shared.clone(), to_server.clone(), hear));

@@ -108,7 +108,8 @@ async fn a_server_without_the_capability_declared_is_not_told() {
 #[tokio::test]
 async fn failures_are_counted_in_the_exit_code() {
     let tree = Tree::new();
-    let script = format!("call read_text_file {{\"path\": \"{}\"}}\nfly\nremove /nowhere\nlist\n", tree.at("b/name").display());
+    let script =
+        format!("call read_text_file {{\"path\": \"{}\"}}\nfly\nremove /nowhere\nlist\n", tree.at("b/name").display());
     let mut host = mcp_roots(["host"]);
     host.arg(tree.at("a"));
     let output = run(host, &script).await;

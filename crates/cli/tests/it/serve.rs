@@ -75,7 +75,9 @@ async fn a_subscription_hears_of_changes_and_after_its_root_left_of_none_but_the
     let other = uri_of(tree.at("b/name"));
     client.request("resources/subscribe", json!({ "uri": other })).await;
     std::fs::write(tree.at("b/name"), "and of this they are\n").unwrap();
-    client.until("the other update", |client| client.heard(updated).iter().any(|update| update["params"]["uri"] == other)).await;
+    client
+        .until("the other update", |client| client.heard(updated).iter().any(|update| update["params"]["uri"] == other))
+        .await;
     let of_the_first = client.heard(updated).iter().filter(|update| update["params"]["uri"] == uri).count();
     assert_eq!(of_the_first, 3);
 }
@@ -172,7 +174,9 @@ async fn an_answer_after_the_deadline_is_still_taken() {
 #[tokio::test]
 async fn what_happens_past_the_deadline_is_the_operators_choice() {
     let tree = Tree::new();
-    for (on_stale, policy, expected) in [("stale", "replace", Some("b")), ("operator", "replace", Some("a")), ("error", "merge", None)] {
+    for (on_stale, policy, expected) in
+        [("stale", "replace", Some("b")), ("operator", "replace", Some("a")), ("error", "merge", None)]
+    {
         let options = ["serve", "--deadline", "100ms", "--on-stale", on_stale, "--policy", policy];
         let mut serve = mcp_roots(options);
         serve.arg(tree.at("a"));
@@ -297,7 +301,15 @@ async fn opens_are_confined_and_links_inside_are_followed() {
     symlink(tree.at("a"), tree.at("alias")).unwrap();
     let roots = roots_of(&[tree.at("alias"), tree.at("b")]);
     let mut client = Client::connect(mcp_roots(["serve"]), announcing(), roots).await;
-    for inside in ["alias/name", "a/name", "a/in-absolute", "alias/in-absolute", "alias/in-relative", "alias/./name", "b/../a/name"] {
+    for inside in [
+        "alias/name",
+        "a/name",
+        "a/in-absolute",
+        "alias/in-absolute",
+        "alias/in-relative",
+        "alias/./name",
+        "b/../a/name",
+    ] {
         let (text, _) = client.call("read_text_file", json!({"path": tree.at(inside)})).await;
         assert_eq!(text, "this is a\n", "{inside}");
     }

@@ -25,8 +25,19 @@ pub(super) struct Work {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Subscription {
     standing: Standing,
-    /// Where the resource is, if a root covered it. What no root covered is none of our business.
+    /// Where the resource is; `None` if it is no file.
     path: Option<RootPath>,
+    /// Whether a root has covered it at any time. What none ever covered is none of our business.
+    covered: bool,
+}
+
+impl Subscription {
+    /// Looks at new roots; whether they no longer cover what was covered.
+    fn leaves(&mut self, roots: &RootSet) -> bool {
+        let covered = self.path.as_ref().is_some_and(|path| roots.find(path).is_some());
+        self.covered |= covered;
+        self.covered && !covered
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,8 +94,9 @@ impl Work {
         }
         let uri: Arc<str> = uri.into();
         let path = RootUri::parse(&uri, rules).ok().map(|parsed| parsed.path().clone());
-        let path = path.filter(|path| roots.find(path).is_some());
-        self.subscriptions.insert(uri.clone(), Subscription { standing: Standing::Requested, path });
+        let mut subscription = Subscription { standing: Standing::Requested, path, covered: false };
+        subscription.leaves(roots);
+        self.subscriptions.insert(uri.clone(), subscription);
         self.requested.insert(id.clone(), uri);
         true
     }
@@ -102,9 +114,9 @@ impl Work {
             self.subscriptions.remove(&uri);
             return None;
         }
-        let covered = subscription.path.as_ref().is_none_or(|path| roots.find(path).is_some());
-        subscription.standing = if covered { Standing::Active } else { Standing::Ended };
-        (!covered).then_some(uri)
+        let left = subscription.leaves(roots);
+        subscription.standing = if left { Standing::Ended } else { Standing::Active };
+        left.then_some(uri)
     }
 
     /// Whether an update of `uri` may still go to the client.
@@ -123,8 +135,7 @@ impl Work {
             covered
         });
         for (uri, subscription) in &mut self.subscriptions {
-            let left = subscription.path.as_ref().is_some_and(|path| roots.find(path).is_none());
-            if left && subscription.standing == Standing::Active {
+            if subscription.leaves(roots) && subscription.standing == Standing::Active {
                 subscription.standing = Standing::Ended;
                 ending.subscriptions.push(uri.clone());
             }

@@ -1,5 +1,6 @@
 //! From a path in words to a directory handle and a path under it.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -16,8 +17,15 @@ use crate::track::in_words;
 #[derive(Debug)]
 pub(super) struct Resolver {
     snapshot: Arc<Snapshot>,
-    /// The roots by where they really are, worked out when the spelling of a path does not decide.
-    real: OnceLock<RootSet>,
+    /// Worked out when the spelling of a path does not decide.
+    real: OnceLock<RealRoots>,
+}
+
+/// The roots by where they really are, and how each is spelled in the snapshot.
+#[derive(Debug)]
+struct RealRoots {
+    roots: RootSet,
+    spelled: HashMap<RootPath, RootPath>,
 }
 
 impl Resolver {
@@ -57,9 +65,12 @@ impl Resolver {
     /// outcome is opened. What the system said is only a hint: the outcome is opened under that root, confined.
     fn really(&self, path: &Path) -> Option<io::Result<Place>> {
         let real = RootPath::from_native(&std::fs::canonicalize(path).ok()?).ok()?;
-        let roots = self.real.get_or_init(|| real_roots(&self.snapshot.roots));
-        let root = roots.find(&real)?;
-        let place = self.under(root, &real, path);
+        let known = self.real.get_or_init(|| RealRoots::look(&self.snapshot.roots));
+        let root = known.roots.find(&real)?;
+        let mut place = self.under(root, &real, path);
+        if let Ok(place) = &mut place {
+            place.root = known.spelled[root.uri.path()].clone();
+        }
         // A link that leads out of its root after all.
         match place {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && escapes(&error) => None,
@@ -150,16 +161,21 @@ fn open_root(root: &Root, base: &RootPath) -> io::Result<(Dir, PathBuf)> {
     Ok((Dir::open_ambient_dir(parent, ambient_authority())?, name.into()))
 }
 
-/// The same roots by where they really are. A root that is not there now is left out.
-fn real_roots(roots: &RootSet) -> RootSet {
-    RootSet::from_roots(roots.iter().filter_map(|root| {
-        let spelled = [Some(root.uri.path()), root.uri.alternative()];
-        let native = spelled.into_iter().flatten().filter_map(RootPath::to_native);
-        let real = native.filter_map(|native| std::fs::canonicalize(native).ok()).next()?;
-        let mut real_root = root.clone();
-        real_root.uri = RootUri::from_path(&RootPath::from_native(&real).ok()?);
-        Some(real_root)
-    }))
+impl RealRoots {
+    /// Asks the system. A root that is not there now is left out; of two at one place the first stands.
+    fn look(roots: &RootSet) -> Self {
+        let mut spelled = HashMap::new();
+        let real = roots.iter().filter_map(|root| {
+            let spellings = [Some(root.uri.path()), root.uri.alternative()].into_iter().flatten();
+            let real = spellings.filter_map(RootPath::to_native).find_map(|path| std::fs::canonicalize(path).ok())?;
+            let real = RootPath::from_native(&real).ok()?;
+            spelled.entry(real.clone()).or_insert_with(|| root.uri.path().clone());
+            let mut root = root.clone();
+            root.uri = RootUri::from_path(&real);
+            Some(root)
+        });
+        RealRoots { roots: RootSet::from_roots(real), spelled }
+    }
 }
 
 /// Whether cap-std says that a path led out of its directory; it has no kind of its own for that.

@@ -68,6 +68,18 @@ fn a_subscription_whose_root_leaves_before_the_server_agrees_ends_when_it_does()
 }
 
 #[test]
+fn a_subscription_requested_before_the_first_answer_ends_like_any_other() {
+    let mut bench = Bench::announcing(config());
+    let id = number(7);
+    bench.reads(ClientFrame::Subscribe { id: &id, uri: "file:///a/x" });
+    bench.answers(&bench.question(), listed(&["file:///a"]));
+    bench.sends(ServerFrame::Reply { id: &id, error: None });
+    assert!(!bench.done.contains(&updated("file:///a/x")));
+    bench.changes_to(&[]);
+    assert!(bench.done.contains(&updated("file:///a/x")));
+}
+
+#[test]
 fn subscriptions_that_no_root_covers_are_none_of_our_business() {
     let mut bench = Bench::settled(config(), &["file:///a"]);
     for uri in ["db://rows/1", "file:///elsewhere/x"] {
