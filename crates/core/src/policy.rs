@@ -3,10 +3,12 @@
 //! The operator's list never changes, and the combination is worked out afresh each time: a root that leaves
 //! the client's set leaves, whatever the policy.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::set::{RejectReason, Rejected, Root, RootSet};
+use crate::set::{RejectReason, Rejected, Rejections, Root, RootSet};
+use crate::uri::{RootPath, RootUri};
 
 /// How the operator's directories and the client's roots combine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,7 +41,7 @@ pub enum ClientRoots<'a> {
 pub struct Combined {
     /// The roots in force.
     pub set: RootSet,
-    /// The client's roots that the policy does not allow.
+    /// The client's roots that the policy does not allow: the first hundred, and the number of the rest.
     pub dropped: Vec<Rejected>,
 }
 
@@ -98,18 +100,37 @@ fn only(set: RootSet) -> Combined {
 /// A client's root inside an operator's directory stands, to be opened through that directory. Of a client's
 /// root around operator's directories those directories stand.
 fn narrow(operator: &RootSet, client: &RootSet) -> Combined {
-    let mut roots = Vec::new();
-    let mut dropped = Vec::new();
-    for root in client {
-        if let Some(allowed) = operator.find(root.uri.path()) {
-            roots.push(Root { within: Some(allowed.uri.path().clone()), ..root.clone() });
-            continue;
-        }
-        let before = roots.len();
-        roots.extend(operator.iter().filter(|allowed| allowed.uri.path().starts_with(root.uri.path())).cloned());
-        if roots.len() == before {
-            dropped.push(Rejected::new(root.uri.as_str(), RejectReason::NotAllowed));
+    let mut around: HashMap<&RootUri, Vec<Root>> = HashMap::new();
+    for allowed in operator {
+        for wider in readings(&allowed.uri).flat_map(|reading| client.above(reading)) {
+            if let Some((uri, _)) = inside(&allowed.uri, &wider.uri) {
+                around.entry(&wider.uri).or_default().push(Root { uri, ..allowed.clone() });
+            }
         }
     }
-    Combined { set: RootSet::from_roots(roots), dropped }
+    let mut roots = Vec::new();
+    let mut dropped = Rejections::default();
+    for root in client {
+        let allowing = readings(&root.uri).find_map(|reading| operator.find(reading));
+        if let Some((uri, within)) = allowing.and_then(|allowed| inside(&root.uri, &allowed.uri)) {
+            roots.push(Root { uri, within: Some(within.clone()), ..root.clone() });
+        } else if let Some(allowed) = around.remove(&root.uri) {
+            roots.extend(allowed);
+        } else {
+            dropped.push(root.uri.as_str(), RejectReason::NotAllowed);
+        }
+    }
+    Combined { set: RootSet::from_roots(roots), dropped: dropped.finish() }
+}
+
+/// A URI as it stands inside another, and the reading of the other that it is inside of: of its own two
+/// readings only those remain that are inside there as well.
+fn inside<'a>(uri: &RootUri, wider: &'a RootUri) -> Option<(RootUri, &'a RootPath)> {
+    let (reading, within) = readings(uri).find_map(|reading| Some((reading, wider.reading_above(reading)?)))?;
+    let all = readings(uri).all(|reading| reading.starts_with(within));
+    Some((if all { uri.clone() } else { uri.read_as(reading) }, within))
+}
+
+fn readings(uri: &RootUri) -> impl Iterator<Item = &RootPath> {
+    [Some(uri.path()), uri.alternative()].into_iter().flatten()
 }

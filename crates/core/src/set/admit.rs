@@ -3,12 +3,10 @@
 use std::fmt;
 
 use super::{Inner, Origin, Root, RootSet};
-use crate::uri::{PathRules, Refusal, RootUri};
+use crate::uri::{PathRules, Refusal, RootUri, excerpt};
 
-/// How many rejected entries are shown with their reasons; the rest is counted.
-const SHOWN: usize = 100;
-/// How much of a rejected entry is shown.
-const EXCERPT: usize = 200;
+/// How many rejected entries are kept with their reasons; the rest is counted.
+const KEPT: usize = 100;
 
 /// One entry of an answer to `roots/list`, as a shell read it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -66,23 +64,15 @@ pub enum RejectReason {
     },
 }
 
-impl Rejected {
-    pub(crate) fn new(text: &str, reason: RejectReason) -> Self {
-        let mut shown: String = text.chars().take(EXCERPT).flat_map(char::escape_debug).collect();
-        if text.chars().nth(EXCERPT).is_some() {
-            shown.push_str("...");
-        }
-        Rejected { shown, reason }
-    }
-}
-
 impl fmt::Display for RejectReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RejectReason::Refused(refusal) => refusal.fmt(f),
-            RejectReason::Duplicate { of } => write!(f, "it is the same place as {of}, which came before it"),
+            RejectReason::Duplicate { of } => {
+                write!(f, "it is the same place as {}, which came before it", excerpt(of.as_str()))
+            }
             RejectReason::OverLimit { limit } => write!(f, "there are more than {limit} roots, and that is the limit"),
-            RejectReason::Malformed(reason) => f.write_str(reason),
+            RejectReason::Malformed(reason) => f.write_str(&excerpt(reason)),
             RejectReason::NotAllowed => f.write_str(
                 "it is outside the directories that this server was started with, and the policy only lets the \
                  client narrow them",
@@ -98,7 +88,7 @@ impl fmt::Display for RejectReason {
 pub struct Admitted {
     /// The roots that stand.
     pub set: RootSet,
-    /// The entries that do not, the first hundred of them with their reasons.
+    /// The entries that do not: the first hundred with their reasons, and the number of the rest.
     pub rejected: Vec<Rejected>,
 }
 
@@ -106,22 +96,37 @@ impl RootSet {
     /// Reads a list entry by entry, in its order. `limit` is how many roots are taken.
     pub fn admit(raw: impl IntoIterator<Item = RawRoot>, rules: PathRules, origin: Origin, limit: usize) -> Admitted {
         let mut inner = Inner::default();
-        let mut rejected = Vec::new();
-        let mut unshown = 0;
+        let mut rejections = Rejections::default();
         for entry in raw {
-            let Err((text, reason)) = inner.admit(entry, rules, origin, limit) else {
-                continue;
-            };
-            if rejected.len() < SHOWN {
-                rejected.push(Rejected::new(&text, reason));
-            } else {
-                unshown += 1;
+            if let Err((text, reason)) = inner.admit(entry, rules, origin, limit) {
+                rejections.push(&text, reason);
             }
         }
-        if unshown > 0 {
-            rejected.push(Rejected::new("...", RejectReason::More { count: unshown }));
+        Admitted { set: RootSet(inner.into()), rejected: rejections.finish() }
+    }
+}
+
+/// Rejected entries as they come up, of which a bounded number is kept.
+#[derive(Default)]
+pub(crate) struct Rejections {
+    kept: Vec<Rejected>,
+    more: usize,
+}
+
+impl Rejections {
+    pub(crate) fn push(&mut self, text: &str, reason: RejectReason) {
+        if self.kept.len() < KEPT {
+            self.kept.push(Rejected { shown: excerpt(text), reason });
+        } else {
+            self.more += 1;
         }
-        Admitted { set: RootSet(inner.into()), rejected }
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<Rejected> {
+        if self.more > 0 {
+            self.kept.push(Rejected { shown: "...".into(), reason: RejectReason::More { count: self.more } });
+        }
+        self.kept
     }
 }
 

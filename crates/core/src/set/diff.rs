@@ -2,7 +2,8 @@
 
 use super::{Root, RootSet};
 
-/// The difference between two root sets, by place.
+/// The difference between two root sets, by place: a root that stays at its place under another spelling or
+/// from another origin is no difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Diff {
@@ -37,23 +38,25 @@ impl RootSet {
     /// What has changed from this set to `newer`.
     pub fn diff(&self, newer: &RootSet) -> Diff {
         let mut diff = Diff::default();
-        if self == newer {
-            return diff;
-        }
-        let mut last_old_place = None;
+        let mut stayed = vec![false; self.len()];
+        let mut after_last = 0;
         for new in newer {
-            let Some(old_place) = self.0.index.at(new.uri.path()) else {
+            // Most roots stand in both sets behind the same one, and need no look-up.
+            let is_next = self.0.roots.get(after_last).is_some_and(|next| next.uri.same_place(&new.uri));
+            let place = if is_next { Some(after_last) } else { self.0.index.at(new.uri.path()) };
+            let Some(place) = place else {
                 diff.added.push(new.clone());
                 continue;
             };
-            diff.reordered |= last_old_place.is_some_and(|last| last > old_place);
-            last_old_place = Some(old_place);
-            let old = &self.0.roots[old_place];
+            diff.reordered |= place < after_last;
+            after_last = place + 1;
+            stayed[place] = true;
+            let old = &self.0.roots[place];
             if old.name != new.name {
                 diff.renamed.push(Renamed { old: old.clone(), new: new.clone() });
             }
         }
-        diff.removed = self.iter().filter(|old| newer.at(old.uri.path()).is_none()).cloned().collect();
+        diff.removed = self.iter().zip(stayed).filter(|(_, stayed)| !stayed).map(|(old, _)| old.clone()).collect();
         diff
     }
 }

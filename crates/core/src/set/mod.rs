@@ -8,6 +8,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+pub(crate) use admit::Rejections;
 pub use admit::{Admitted, RawRoot, RejectReason, Rejected};
 pub use diff::{Diff, Renamed};
 
@@ -82,15 +83,33 @@ impl RootSet {
         self.0.roots.is_empty()
     }
 
-    /// The root at exactly this place.
+    /// The first root. Some servers take it as their directory.
+    pub fn first(&self) -> Option<&Root> {
+        self.0.roots.first()
+    }
+
+    /// The root whose path is exactly this one.
     pub fn at(&self, path: &RootPath) -> Option<&Root> {
         self.0.index.at(path).map(|place| &self.0.roots[place])
     }
 
+    /// Whether a root's path is exactly this one.
+    pub fn contains_place(&self, path: &RootPath) -> bool {
+        self.at(path).is_some()
+    }
+
     /// The deepest root that is `path` or contains it. Takes as long as `path` is deep, however many roots
     /// there are.
+    ///
+    /// A root counts by its path and, where no other root has that path, also by its
+    /// [alternative](RootUri::alternative).
     pub fn find(&self, path: &RootPath) -> Option<&Root> {
-        self.0.index.deepest(path).map(|place| &self.0.roots[place])
+        self.above(path).next()
+    }
+
+    /// The roots that are `path` or contain it, the deepest first.
+    pub(crate) fn above(&self, path: &RootPath) -> impl Iterator<Item = &Root> {
+        self.0.index.above(path).map(|place| &self.0.roots[place])
     }
 }
 
@@ -132,6 +151,6 @@ impl Hash for RootSet {
 
 impl fmt::Debug for RootSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter().map(|root| root.uri.as_str())).finish()
+        f.debug_list().entries(self).finish()
     }
 }

@@ -14,7 +14,8 @@ pub use path::{PathRules, RootPath};
 
 /// A root's URI, or a resource's. Cheap to clone.
 ///
-/// Two are equal if their texts are. Whether they name one place is [`RootUri::same_place`].
+/// Two are equal if they have the same text and were read as the same path. Whether they name one place,
+/// however they are written, is [`RootUri::same_place`].
 #[derive(Clone)]
 pub struct RootUri(Arc<Parsed>);
 
@@ -33,6 +34,8 @@ pub enum Repair {
     BarePath,
     /// The drive stood where the host belongs.
     DriveAsHost,
+    /// A host was taken as a file server, which Windows does and RFC 8089 leaves open (appendix E.3.1).
+    HostAsServer,
     /// Backslashes stood where slashes belong.
     Backslashes,
     /// Characters that a URI may not hold unencoded were taken as they are.
@@ -46,6 +49,9 @@ impl fmt::Display for Repair {
         f.write_str(match self {
             Repair::BarePath => "a bare path was taken as a file URI",
             Repair::DriveAsHost => "a drive in the place of the host was taken as the beginning of the path",
+            Repair::HostAsServer => {
+                "the host was taken as a file server; if it is part of the path, write a third slash"
+            }
             Repair::Backslashes => "backslashes were taken as slashes",
             Repair::Unencoded => "characters that belong percent-encoded were taken as they are",
             Repair::LonePercent => "a percent sign that begins no escape was taken as it is",
@@ -71,15 +77,15 @@ pub enum Refusal {
     /// It is a URI, and not of a file.
     #[error("its scheme is {scheme}, and only file can be served; have the client send file:// roots, or map them")]
     Scheme {
-        /// The scheme, in lower case.
+        /// The scheme, in lower case, shortened if it is long.
         scheme: String,
     },
     /// It names another host.
     #[error(
-        "{host:?} stands where a host name belongs; if it is part of the path, write a third slash: file:///{host}/..."
+        "\"{host}\" stands where a host name belongs; if it is part of the path, write a third slash: file:///{host}/..."
     )]
     Host {
-        /// The host.
+        /// The host, shortened if it is long, with control characters escaped.
         host: String,
     },
     /// It is a Windows path where paths are POSIX paths.
@@ -93,15 +99,27 @@ pub enum Refusal {
     /// It names a server and no share.
     #[error("it names a server and no share; write \\\\server\\share")]
     NoShare,
+    /// It names a device, or a volume by its number.
+    #[error("it names a Windows device or volume; write the path with its drive, or \\\\server\\share")]
+    Device,
     /// It is not absolute.
     #[error("it is not an absolute path; a root is a file:// URI of one")]
     Relative,
+    /// It is absolute where a path below another belongs.
+    #[error("it is an absolute path, and a relative one belongs here")]
+    Absolute,
     /// It holds `..`.
     #[error("it holds `..`; write the path that it leads to")]
     ParentDirectory,
     /// It holds a NUL.
     #[error("it holds a NUL, which no path can")]
     Nul,
+    /// It holds what no name holds on Windows.
+    #[error("it holds {character:?}, which no name holds on Windows")]
+    Reserved {
+        /// The character.
+        character: char,
+    },
     /// A separator is percent-encoded.
     #[error("a separator in it is percent-encoded; write it plainly")]
     EncodedSeparator,
@@ -150,6 +168,12 @@ impl RootUri {
         self.0.alternative.as_ref()
     }
 
+    /// Which reading of the text is `path` or contains it: [`RootUri::path`], or else
+    /// [`RootUri::alternative`]; `None` if neither does.
+    pub fn reading_above(&self, path: &RootPath) -> Option<&RootPath> {
+        [Some(self.path()), self.alternative()].into_iter().flatten().find(|reading| path.starts_with(reading))
+    }
+
     /// What was repaired; empty for a proper URI.
     pub fn repairs(&self) -> &[Repair] {
         &self.0.repairs
@@ -158,6 +182,12 @@ impl RootUri {
     /// Whether both name one place, however they are written.
     pub fn same_place(&self, other: &RootUri) -> bool {
         self.path() == other.path()
+    }
+
+    /// The same text with `path` as its only reading.
+    pub(crate) fn read_as(&self, path: &RootPath) -> Self {
+        let text = self.0.text.clone();
+        RootUri(Arc::new(Parsed { text, path: path.clone(), alternative: None, repairs: self.0.repairs.clone() }))
     }
 }
 
@@ -177,7 +207,7 @@ impl Hash for RootUri {
 
 impl fmt::Debug for RootUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RootUri({})", self.as_str())
+        f.debug_tuple("RootUri").field(&self.as_str()).finish()
     }
 }
 
@@ -185,4 +215,24 @@ impl fmt::Display for RootUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// How many characters of a text that somebody sent are shown.
+const EXCERPT: usize = 200;
+
+/// A text that somebody sent, as it can be shown: on one line, of bounded length, and without power over a
+/// terminal.
+pub(crate) fn excerpt(text: &str) -> String {
+    const HARMLESS: [char; 3] = ['\\', '"', '\''];
+    let end = text.char_indices().nth(EXCERPT).map_or(text.len(), |(end, _)| end);
+    let mut shown = String::new();
+    for piece in text[..end].split_inclusive(HARMLESS) {
+        let escaped = piece.trim_end_matches(HARMLESS);
+        shown.extend(escaped.escape_debug());
+        shown.push_str(&piece[escaped.len()..]);
+    }
+    if end < text.len() {
+        shown.push_str("...");
+    }
+    shown
 }

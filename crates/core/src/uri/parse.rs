@@ -1,7 +1,10 @@
 //! Reading and writing file URIs (RFC 8089), and reading what clients send instead.
+//!
+//! A file URI has no query and no fragment: `?` and `#` are part of the name, as in the directory `c#` of a
+//! client that puts `file://` before a path.
 
-use super::path::looks_windows;
-use super::{PathRules, Refusal, Repair, RootPath};
+use super::path::{Anchor, begins_with_drive};
+use super::{PathRules, Refusal, Repair, RootPath, excerpt};
 
 /// No system has paths as long as this, even with every byte escaped.
 const LONGEST: usize = 128 * 1024;
@@ -27,40 +30,43 @@ pub(super) fn read(text: &str, rules: PathRules) -> Result<Reading, Refusal> {
     }
     match split_scheme(text) {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => read_file_uri(rest, rules),
-        Some((scheme, _)) => Err(Refusal::Scheme { scheme: scheme.to_lowercase() }),
+        Some((scheme, _)) => Err(Refusal::Scheme { scheme: excerpt(&scheme.to_ascii_lowercase()) }),
         None => read_bare(text, rules),
     }
 }
 
-/// Writes a path as a file URI.
+/// Writes a path as a file URI that reads as that path again.
 pub(super) fn write(path: &RootPath) -> String {
     let mut uri = String::from("file://");
-    match path.rules() {
-        PathRules::Posix => {}
-        PathRules::Windows => {
-            // `\\server\share` is a host and the first part of its path; `C:` is the first part of a path.
-            let anchor = path.to_string();
-            match anchor.strip_prefix(r"\\") {
-                Some(shared) => {
-                    let mut parts = shared.split('\\');
-                    encode(&mut uri, parts.next().unwrap_or_default().as_bytes());
-                    uri.push('/');
-                    encode(&mut uri, parts.next().unwrap_or_default().as_bytes());
-                }
-                None => {
-                    uri.push('/');
-                    uri.push_str(&anchor[..2]);
-                }
+    match path.anchor() {
+        None => {
+            // A second slash, which adds no component, keeps a directory that is called `C:` from being
+            // taken for a drive.
+            if path.components().next().is_some_and(begins_with_drive) {
+                uri.push('/');
             }
         }
+        Some(Anchor::Drive(drive)) => {
+            uri.push('/');
+            uri.push_str(drive);
+        }
+        Some(Anchor::Share { server, share }) => {
+            // As a host, `localhost` would mean that there is none (RFC 8089, section 2; the other way to
+            // write a share is in appendix E.3.2).
+            if server.eq_ignore_ascii_case("localhost") {
+                uri.push_str("//");
+            }
+            encode(&mut uri, server.as_bytes());
+            uri.push('/');
+            encode(&mut uri, share.as_bytes());
+        }
     }
-    let mut empty = true;
+    let below = uri.len();
     for component in path.components() {
         uri.push('/');
         encode(&mut uri, component);
-        empty = false;
     }
-    if empty {
+    if uri.len() == below {
         uri.push('/');
     }
     uri
@@ -75,85 +81,81 @@ fn split_scheme(text: &str) -> Option<(&str, &str)> {
     (scheme.len() > 1 && begins && goes_on).then_some((scheme, rest))
 }
 
+/// Reads a path where a URI belongs. It is taken as it stands; what it means decoded is only noted.
 fn read_bare(text: &str, rules: PathRules) -> Result<Reading, Refusal> {
-    let mut reading = Reading::of(RootPath::parse(text, rules)?, vec![Repair::BarePath]);
-    if rules == PathRules::Windows && text.contains('\\') {
-        // Backslashes are how a Windows path is written; there is nothing to repair in a path.
-        reading.alternative = None;
-    }
-    let decoded = decode(text);
-    if decoded.escapes > 0 && !decoded.lone_percent {
-        reading.alternative = from_bytes(&decoded.bytes, rules).ok();
+    let mut reading = Reading::of(from_uri_path(text.as_bytes(), rules)?, vec![Repair::BarePath]);
+    let decoded = Decoded::of(text);
+    if decoded.escapes && !decoded.lone_percent && !decoded.hides_separator(rules) {
+        reading.alternative = from_uri_path(&decoded.bytes, rules).ok();
     }
     Ok(reading)
 }
 
 fn read_file_uri(rest: &str, rules: PathRules) -> Result<Reading, Refusal> {
     let Some(after) = rest.strip_prefix("//") else {
-        // `file:/path`, which RFC 8089 allows, and `file:C:/path`, which it does not.
-        if rest.starts_with('/') || looks_windows(rest) {
-            return read_path(rest, rules, Vec::new());
-        }
-        return Err(Refusal::Relative);
+        // `file:/x`, which is proper (RFC 8089, section 2), and `file:C:/x` (appendix E.2).
+        return read_path(rest, rules, None);
     };
-    if looks_windows(after) || looks_windows(&String::from_utf8_lossy(&decode(after).bytes)) {
-        return read_path(after, rules, vec![Repair::DriveAsHost]);
+    if begins_with_drive(&Decoded::of(after).bytes) {
+        return read_path(after, rules, Some(Repair::DriveAsHost));
     }
-    let slash = after.find('/').unwrap_or(after.len());
-    let (host, path) = after.split_at(slash);
+    if after.starts_with('\\') {
+        return read_path(after, rules, None);
+    }
+    let (host, path) = after.split_at(after.find('/').unwrap_or(after.len()));
     if host.is_empty() || host.eq_ignore_ascii_case("localhost") {
-        return read_path(path, rules, Vec::new());
+        return read_path(path, rules, None);
     }
-    match rules {
-        PathRules::Posix => Err(Refusal::Host { host: host.into() }),
-        // A host is a file server there (RFC 8089, appendix E.3.1).
-        PathRules::Windows => {
-            let (decoded, repairs) = decode_path(after, rules)?;
-            let text = String::from_utf8(decoded).map_err(|_| Refusal::NotUnicode)?;
-            Ok(Reading::of(RootPath::parse_share(&text)?, repairs))
-        }
+    if matches!(host, "." | "..") || (host == "~" && rules == PathRules::Posix) {
+        return Err(Refusal::Relative);
     }
+    // A host is a file server under Windows rules (appendix E.3.1), where no server's name has a port.
+    if rules == PathRules::Posix || host.contains(':') {
+        return Err(Refusal::Host { host: excerpt(host) });
+    }
+    let (decoded, mut repairs) = decode_path(after, rules)?;
+    repairs.push(Repair::HostAsServer);
+    let text = std::str::from_utf8(&decoded).map_err(|_| Refusal::NotUnicode)?;
+    Ok(Reading::of(RootPath::parse_share(text)?, repairs))
 }
 
 /// Reads the path of a file URI, as it is written there.
-fn read_path(written: &str, rules: PathRules, mut repairs: Vec<Repair>) -> Result<Reading, Refusal> {
-    let (decoded, more) = decode_path(written, rules)?;
-    repairs.extend(more);
-    // A drive is the first component of a URI's path: `/C:/x`.
-    let below = decoded.strip_prefix(b"/").unwrap_or(&decoded);
-    let drive = looks_windows(&String::from_utf8_lossy(below));
-    if drive && rules == PathRules::Posix {
-        return Err(Refusal::WindowsPath);
-    }
-    let path = from_bytes(if drive { below } else { &decoded }, rules)?;
-    Ok(Reading::of(path, repairs))
+fn read_path(written: &str, rules: PathRules, repair: Option<Repair>) -> Result<Reading, Refusal> {
+    // `\\server` is a whole Windows path behind the slash, as a drive is.
+    let written = written.strip_prefix('/').filter(|below| below.starts_with(r"\\")).unwrap_or(written);
+    let (decoded, mut repairs) = decode_path(written, rules)?;
+    repairs.extend(repair);
+    Ok(Reading::of(from_uri_path(&decoded, rules)?, repairs))
 }
 
-fn from_bytes(bytes: &[u8], rules: PathRules) -> Result<RootPath, Refusal> {
+/// Reads a path that may begin as the path of a URI does, with a slash before the drive: `/C:/x`.
+fn from_uri_path(path: &[u8], rules: PathRules) -> Result<RootPath, Refusal> {
+    let drive = path.strip_prefix(b"/").filter(|below| begins_with_drive(below));
     match rules {
-        PathRules::Posix => RootPath::parse_posix(bytes),
-        PathRules::Windows => RootPath::parse_windows(std::str::from_utf8(bytes).map_err(|_| Refusal::NotUnicode)?),
+        PathRules::Posix if drive.is_some() => Err(Refusal::WindowsPath),
+        PathRules::Posix => RootPath::parse_posix(path),
+        PathRules::Windows => {
+            RootPath::parse_windows(std::str::from_utf8(drive.unwrap_or(path)).map_err(|_| Refusal::NotUnicode)?)
+        }
     }
 }
 
 /// Decodes the path of a URI and notes what in it was no URI.
 fn decode_path(written: &str, rules: PathRules) -> Result<(Vec<u8>, Vec<Repair>), Refusal> {
-    let decoded = decode(written);
-    if decoded.separator || (decoded.backslash && rules == PathRules::Windows) {
+    let decoded = Decoded::of(written);
+    if decoded.hides_separator(rules) {
         return Err(Refusal::EncodedSeparator);
-    }
-    if decoded.bytes.contains(&0) {
-        return Err(Refusal::Nul);
     }
     let mut repairs = Vec::new();
     if decoded.lone_percent {
         repairs.push(Repair::LonePercent);
     }
-    if rules == PathRules::Windows && written.contains('\\') {
+    let backslash_separates = rules == PathRules::Windows;
+    if backslash_separates && written.contains('\\') {
         repairs.push(Repair::Backslashes);
     }
-    let plain = |byte: u8| is_plain(byte) || matches!(byte, b'/' | b'%' | b'\\');
-    if !written.bytes().all(plain) || (rules == PathRules::Posix && written.contains('\\')) {
+    let proper = |byte| is_plain(byte) || matches!(byte, b'/' | b'%') || (byte == b'\\' && backslash_separates);
+    if !written.bytes().all(proper) {
         repairs.push(Repair::Unencoded);
     }
     Ok((decoded.bytes, repairs))
@@ -162,35 +164,43 @@ fn decode_path(written: &str, rules: PathRules) -> Result<(Vec<u8>, Vec<Repair>)
 #[derive(Default)]
 struct Decoded {
     bytes: Vec<u8>,
-    escapes: usize,
-    /// An escape stood for `/`.
-    separator: bool,
-    /// An escape stood for `\`.
+    /// There are escapes.
+    escapes: bool,
+    /// One of them stands for `/`.
+    slash: bool,
+    /// One of them stands for `\`.
     backslash: bool,
     lone_percent: bool,
 }
 
-fn decode(text: &str) -> Decoded {
-    let mut decoded = Decoded::default();
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let escape = (byte == b'%').then(|| escaped(after)).flatten();
-        match escape {
-            Some(meant) => {
-                decoded.escapes += 1;
-                decoded.separator |= meant == b'/';
-                decoded.backslash |= meant == b'\\';
-                decoded.bytes.push(meant);
-                rest = &after[2..];
-            }
-            None => {
-                decoded.lone_percent |= byte == b'%';
-                decoded.bytes.push(byte);
-                rest = after;
+impl Decoded {
+    fn of(text: &str) -> Self {
+        let mut decoded = Decoded::default();
+        let mut rest = text.as_bytes();
+        while let Some((&byte, after)) = rest.split_first() {
+            let escape = (byte == b'%').then(|| escaped(after)).flatten();
+            match escape {
+                Some(meant) => {
+                    decoded.escapes = true;
+                    decoded.slash |= meant == b'/';
+                    decoded.backslash |= meant == b'\\';
+                    decoded.bytes.push(meant);
+                    rest = &after[2..];
+                }
+                None => {
+                    decoded.lone_percent |= byte == b'%';
+                    decoded.bytes.push(byte);
+                    rest = after;
+                }
             }
         }
+        decoded
     }
-    decoded
+
+    /// Whether decoding made a separator of what was part of a name.
+    fn hides_separator(&self, rules: PathRules) -> bool {
+        self.slash || (self.backslash && rules == PathRules::Windows)
+    }
 }
 
 fn escaped(after: &[u8]) -> Option<u8> {

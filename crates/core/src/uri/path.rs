@@ -1,8 +1,9 @@
 //! Absolute paths under POSIX or Windows rules, on any system.
 //!
-//! A path is taken apart once and compared by its parts. Nothing here looks at a disk: links, short names and
-//! the case rules of one volume are for whoever opens the path.
+//! A path is read once and compared as it is named. Nothing here looks at a disk: links, short names and the
+//! case rules of one volume are for whoever opens the path.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -24,39 +25,49 @@ impl PathRules {
     pub const fn native() -> Self {
         if cfg!(windows) { PathRules::Windows } else { PathRules::Posix }
     }
+
+    const fn separator(self) -> u8 {
+        match self {
+            PathRules::Posix => b'/',
+            PathRules::Windows => b'\\',
+        }
+    }
+
+    fn separates(self, byte: u8) -> bool {
+        byte == b'/' || byte == self.separator()
+    }
 }
 
 /// An absolute path without `.` and `..`. Cheap to clone.
 ///
+/// A path with `..` is refused: where that leads depends on links, which only the disk knows. Under POSIX
+/// rules components are bytes of any encoding, under Windows rules they are Unicode.
+///
 /// Two paths are equal if they name one place: under POSIX rules byte by byte, under Windows rules whatever
-/// the case.
+/// the case. Case is folded character by character, as NTFS does it, from Unicode's tables instead of the
+/// volume's own, which may differ for rare characters.
 #[derive(Clone)]
-pub struct RootPath(Arc<Parts>);
+pub struct RootPath(Arc<Spelling>);
 
-struct Parts {
-    anchor: Anchor,
-    components: Vec<Box<[u8]>>,
-    /// The components as they compare, where that differs from how they are written.
-    folded: Option<Vec<Box<[u8]>>>,
-}
-
-/// Where a path begins.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Anchor {
-    /// `/`
-    Root,
-    /// A drive, by its letter in upper case.
-    Drive(char),
-    /// A share, lower case for comparison.
-    Share { server: String, share: String },
+struct Spelling {
+    rules: PathRules,
+    /// How much of `text` is a drive or a share; nothing under POSIX rules.
+    anchor: usize,
+    /// The drive or share, then each component with one separator before it. So `/` is empty here, and one
+    /// path is below another if it begins with it and goes on with a separator.
+    text: Box<[u8]>,
+    /// `text` as it compares, where that is another.
+    folded: Option<Box<[u8]>>,
 }
 
 impl RootPath {
     /// Reads an absolute path.
     ///
+    /// Under Windows rules it begins with a drive, `\\server\share`, or either of these after `\\?\`.
+    ///
     /// # Errors
     ///
-    /// When it is not absolute under these rules, or holds `..` or a NUL.
+    /// When it is not absolute under these rules, holds `..`, or holds what no path can.
     pub fn parse(text: &str, rules: PathRules) -> Result<Self, Refusal> {
         match rules {
             PathRules::Posix => Self::parse_posix(text.as_bytes()),
@@ -68,7 +79,7 @@ impl RootPath {
     ///
     /// # Errors
     ///
-    /// When it is not absolute, or holds `..` or a NUL.
+    /// As [`RootPath::parse`]; where paths are Unicode, also when it is not.
     pub fn from_native(path: &Path) -> Result<Self, Refusal> {
         #[cfg(unix)]
         return Self::parse_posix(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()));
@@ -81,110 +92,140 @@ impl RootPath {
         if self.rules() != PathRules::native() {
             return None;
         }
-        #[cfg(unix)]
-        return Some(PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(self.to_bytes())));
-        #[cfg(not(unix))]
-        return Some(PathBuf::from(self.to_string()));
+        Some(native(&self.written()))
     }
 
     /// The rules that it was read under.
     pub fn rules(&self) -> PathRules {
-        match self.0.anchor {
-            Anchor::Root => PathRules::Posix,
-            Anchor::Drive(_) | Anchor::Share { .. } => PathRules::Windows,
-        }
+        self.0.rules
     }
 
     /// Its components below the root, drive or share, as they are written.
     pub fn components(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.components.iter().map(AsRef::as_ref)
+        let separator = self.rules().separator();
+        self.0.text[self.0.anchor..].split(move |&byte| byte == separator).skip(1)
     }
 
     /// Whether it is `base` or below it.
     pub fn starts_with(&self, base: &RootPath) -> bool {
-        self.0.anchor == base.0.anchor && self.keys().starts_with(base.keys())
+        let goes_on = |rest: &[u8]| rest.is_empty() || rest.starts_with(&[self.rules().separator()]);
+        self.rules() == base.rules() && self.key().strip_prefix(base.key()).is_some_and(goes_on)
     }
 
     /// The way from `base` to here, empty if it is `base` itself; `None` if it is not below.
     pub fn relative_to(&self, base: &RootPath) -> Option<PathBuf> {
-        let below = self.starts_with(base).then(|| &self.0.components[base.0.components.len()..])?;
-        Some(below.iter().map(|component| native_component(component)).collect())
+        self.starts_with(base).then(|| self.components().skip(base.components().count()).map(native).collect())
     }
 
-    /// The path one level up; `None` at the root, drive or share.
-    pub fn parent(&self) -> Option<RootPath> {
-        let (_, above) = self.0.components.split_last()?;
-        Some(Self::assemble(self.0.anchor.clone(), above.to_vec()))
+    /// The path at `below` from here, which is one component or several. It is always this one or below it.
+    ///
+    /// # Errors
+    ///
+    /// When `below` is absolute, holds `..`, or holds what no path can.
+    pub fn join(&self, below: impl AsRef<[u8]>) -> Result<Self, Refusal> {
+        let below = below.as_ref();
+        let windows = self.rules() == PathRules::Windows;
+        if below.first().is_some_and(|&byte| self.rules().separates(byte)) || (windows && begins_with_drive(below)) {
+            return Err(Refusal::Absolute);
+        }
+        if windows && std::str::from_utf8(below).is_err() {
+            return Err(Refusal::NotUnicode);
+        }
+        Self::assemble(self.rules(), self.0.text.to_vec(), self.0.anchor, below)
     }
 
-    /// The components as they compare.
-    pub(crate) fn keys(&self) -> &[Box<[u8]>] {
-        self.0.folded.as_ref().unwrap_or(&self.0.components)
+    /// The path as it compares: the drive or share, then each component with one separator before it.
+    pub(crate) fn key(&self) -> &[u8] {
+        self.0.folded.as_ref().unwrap_or(&self.0.text)
     }
 
-    /// What tells roots, drives and shares apart in an index.
-    pub(crate) fn anchor_key(&self) -> String {
-        format!("{:?}", self.0.anchor)
+    /// What stands between the separators of [`RootPath::key`]. The first part is a path that contains this
+    /// one, and so are the first two, and so on to the path itself.
+    pub(crate) fn key_parts(&self) -> impl Iterator<Item = &[u8]> {
+        let separator = self.rules().separator();
+        self.key().split(move |&byte| byte == separator)
+    }
+
+    /// The drive, as `C:`, or the share, as its server and its name; `None` under POSIX rules.
+    pub(super) fn anchor(&self) -> Option<Anchor<'_>> {
+        let anchor = std::str::from_utf8(&self.0.text[..self.0.anchor]).ok().filter(|anchor| !anchor.is_empty())?;
+        Some(match anchor.strip_prefix(r"\\").and_then(|shared| shared.split_once('\\')) {
+            Some((server, share)) => Anchor::Share { server, share },
+            None => Anchor::Drive(anchor),
+        })
     }
 
     pub(super) fn parse_posix(bytes: &[u8]) -> Result<Self, Refusal> {
-        if bytes.first() != Some(&b'/') {
-            let text = String::from_utf8_lossy(bytes);
-            return Err(if looks_windows(&text) { Refusal::WindowsPath } else { Refusal::Relative });
+        match bytes.first() {
+            Some(b'/') => Self::assemble(PathRules::Posix, Vec::new(), 0, bytes),
+            _ if looks_windows(bytes) => Err(Refusal::WindowsPath),
+            _ => Err(Refusal::Relative),
         }
-        Ok(Self::assemble(Anchor::Root, components(bytes, |&byte| byte == b'/')?))
     }
 
     pub(super) fn parse_windows(text: &str) -> Result<Self, Refusal> {
-        let text = plain_windows(text);
-        if let Some(shared) =
-            text.strip_prefix([SLASH, BACKSLASH]).and_then(|rest| rest.strip_prefix([SLASH, BACKSLASH]))
-        {
-            return Self::parse_share(shared);
-        }
-        let Some((letter, below)) = split_drive(&text) else {
-            return Err(if text.starts_with([SLASH, BACKSLASH]) { Refusal::NoDrive } else { Refusal::Relative });
+        let Some(shared) = text.strip_prefix(SEPARATORS).and_then(|rest| rest.strip_prefix(SEPARATORS)) else {
+            return Self::parse_drive(text);
         };
-        if !below.is_empty() && !below.starts_with([SLASH, BACKSLASH]) {
-            return Err(Refusal::Relative);
+        match shared.split_once(SEPARATORS) {
+            Some(("?", verbatim)) => Self::parse_verbatim(verbatim),
+            Some((".", _)) => Err(Refusal::Device),
+            _ => Self::parse_share(shared),
         }
-        Ok(Self::assemble(Anchor::Drive(letter.to_ascii_uppercase()), windows_components(below)?))
+    }
+
+    fn parse_drive(text: &str) -> Result<Self, Refusal> {
+        match split_drive(text.as_bytes()) {
+            Some((letter, below)) if begins_with_drive(text.as_bytes()) => {
+                Self::assemble(PathRules::Windows, vec![letter.to_ascii_uppercase(), b':'], 2, below)
+            }
+            None if text.starts_with(SEPARATORS) => Err(Refusal::NoDrive),
+            _ => Err(Refusal::Relative),
+        }
     }
 
     /// A path on a share, from `server\share\...`.
     pub(super) fn parse_share(text: &str) -> Result<Self, Refusal> {
-        let mut parts = text.splitn(3, [SLASH, BACKSLASH]);
-        match (parts.next(), parts.next()) {
-            (Some(server), Some(share)) if !server.is_empty() && !share.is_empty() => {
-                let anchor = Anchor::Share { server: server.to_lowercase(), share: share.to_lowercase() };
-                Ok(Self::assemble(anchor, windows_components(parts.next().unwrap_or_default())?))
-            }
-            _ => Err(Refusal::NoShare),
+        let mut parts = text.splitn(3, SEPARATORS);
+        let mut name = || parts.next().filter(|name| !matches!(*name, "" | "."));
+        let (Some(server), Some(share)) = (name(), name()) else {
+            return Err(Refusal::NoShare);
+        };
+        let mut anchor = vec![b'\\'];
+        append(&mut anchor, server.as_bytes(), PathRules::Windows)?;
+        append(&mut anchor, share.as_bytes(), PathRules::Windows)?;
+        let length = anchor.len();
+        Self::assemble(PathRules::Windows, anchor, length, parts.next().unwrap_or_default().as_bytes())
+    }
+
+    /// What follows `\\?\`, the prefix that tells Windows not to look at a path too closely.
+    fn parse_verbatim(text: &str) -> Result<Self, Refusal> {
+        match text.split_once(SEPARATORS) {
+            Some((unc, shared)) if unc.eq_ignore_ascii_case("UNC") => Self::parse_share(shared),
+            _ if begins_with_drive(text.as_bytes()) => Self::parse_drive(text),
+            _ => Err(Refusal::Device),
         }
     }
 
-    fn assemble(anchor: Anchor, components: Vec<Box<[u8]>>) -> Self {
-        let folded = (anchor != Anchor::Root).then(|| components.iter().map(|component| fold(component)).collect());
-        RootPath(Arc::new(Parts { anchor, components, folded }))
+    fn assemble(rules: PathRules, mut text: Vec<u8>, anchor: usize, below: &[u8]) -> Result<Self, Refusal> {
+        append(&mut text, below, rules)?;
+        let folded = match rules {
+            PathRules::Posix => None,
+            PathRules::Windows => Some(fold(&text)).filter(|folded| **folded != *text),
+        };
+        Ok(RootPath(Arc::new(Spelling { rules, anchor, text: text.into(), folded })))
     }
 
-    #[cfg(unix)]
-    fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for component in self.components() {
-            bytes.push(b'/');
-            bytes.extend_from_slice(component);
-        }
-        if bytes.is_empty() {
-            bytes.push(b'/');
-        }
-        bytes
+    /// The path as it is written: that of a root, drive or share ends with a separator.
+    fn written(&self) -> Cow<'_, [u8]> {
+        let text = &*self.0.text;
+        if text.len() > self.0.anchor { text.into() } else { [text, &[self.rules().separator()]].concat().into() }
     }
 }
 
 impl PartialEq for RootPath {
     fn eq(&self, other: &Self) -> bool {
-        self.0.anchor == other.0.anchor && self.keys() == other.keys()
+        self.rules() == other.rules() && self.key() == other.key()
     }
 }
 
@@ -192,87 +233,93 @@ impl Eq for RootPath {}
 
 impl Hash for RootPath {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.anchor.hash(state);
-        self.keys().hash(state);
+        self.key().hash(state);
     }
 }
 
+/// What is not Unicode in it shows as U+FFFD.
 impl fmt::Display for RootPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let separator = match &self.0.anchor {
-            Anchor::Root => "/",
-            Anchor::Drive(letter) => {
-                write!(f, "{letter}:")?;
-                "\\"
-            }
-            Anchor::Share { server, share } => {
-                write!(f, r"\\{server}\{share}")?;
-                "\\"
-            }
-        };
-        if self.0.components.is_empty() {
-            return f.write_str(separator);
-        }
-        self.components().try_for_each(|component| write!(f, "{separator}{}", String::from_utf8_lossy(component)))
+        f.write_str(&String::from_utf8_lossy(&self.written()))
     }
 }
 
 impl fmt::Debug for RootPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RootPath({self})")
+        f.debug_tuple("RootPath").field(&self.to_string()).finish()
     }
 }
 
-const SLASH: char = '/';
-const BACKSLASH: char = '\\';
-
-/// Whether a text begins as only a Windows path does: with a drive, or with two backslashes.
-pub(super) fn looks_windows(text: &str) -> bool {
-    text.starts_with(r"\\")
-        || split_drive(text).is_some_and(|(_, below)| below.is_empty() || below.starts_with([SLASH, BACKSLASH]))
+/// Where a Windows path begins.
+pub(super) enum Anchor<'a> {
+    Drive(&'a str),
+    Share { server: &'a str, share: &'a str },
 }
 
-fn split_drive(text: &str) -> Option<(char, &str)> {
-    let mut chars = text.chars();
-    let letter = chars.next().filter(char::is_ascii_alphabetic)?;
-    (chars.next() == Some(':')).then_some((letter, chars.as_str()))
+/// Whether a path begins as one does only under Windows rules: with a drive, or with two backslashes.
+fn looks_windows(path: &[u8]) -> bool {
+    path.starts_with(br"\\") || begins_with_drive(path)
 }
 
-/// Takes the prefix off that tells Windows not to look at a path too closely.
-fn plain_windows(text: &str) -> std::borrow::Cow<'_, str> {
-    match text.strip_prefix(r"\\?\") {
-        Some(rest) => match rest.get(..4).filter(|unc| unc.eq_ignore_ascii_case(r"UNC\")) {
-            Some(unc) => format!(r"\\{}", &rest[unc.len()..]).into(),
-            None => rest.into(),
-        },
-        None => text.into(),
+/// Whether a path begins with a drive and is absolute on it.
+pub(super) fn begins_with_drive(path: &[u8]) -> bool {
+    split_drive(path).is_some_and(|(_, below)| below.first().is_none_or(|&byte| PathRules::Windows.separates(byte)))
+}
+
+const SEPARATORS: [char; 2] = ['/', '\\'];
+
+fn split_drive(path: &[u8]) -> Option<(u8, &[u8])> {
+    match path {
+        [letter, b':', below @ ..] if letter.is_ascii_alphabetic() => Some((*letter, below)),
+        _ => None,
     }
 }
 
-fn windows_components(below: &str) -> Result<Vec<Box<[u8]>>, Refusal> {
-    components(below.as_bytes(), |&byte| byte == b'/' || byte == b'\\')
-}
-
-fn components(bytes: &[u8], separates: impl FnMut(&u8) -> bool) -> Result<Vec<Box<[u8]>>, Refusal> {
-    let mut components = Vec::new();
-    for component in bytes.split(separates) {
+/// Puts the components of `below` at the end of a path.
+fn append(path: &mut Vec<u8>, below: &[u8], rules: PathRules) -> Result<(), Refusal> {
+    for component in below.split(|&byte| rules.separates(byte)) {
         match component {
-            b"" | b"." => {}
+            b"" | b"." => continue,
             b".." => return Err(Refusal::ParentDirectory),
             _ if component.contains(&0) => return Err(Refusal::Nul),
-            _ => components.push(component.into()),
+            _ => {}
         }
+        if let Some(&byte) = component.iter().find(|byte| rules == PathRules::Windows && is_reserved(**byte)) {
+            return Err(Refusal::Reserved { character: char::from(byte) });
+        }
+        path.push(rules.separator());
+        path.extend_from_slice(component);
     }
-    Ok(components)
+    Ok(())
 }
 
-fn fold(component: &[u8]) -> Box<[u8]> {
-    String::from_utf8_lossy(component).to_lowercase().into_bytes().into()
+/// What no name holds on Windows. The colon matters most: behind one stands another stream of a file, or
+/// another drive.
+fn is_reserved(byte: u8) -> bool {
+    byte < b' ' || br#"<>:"|?*"#.contains(&byte)
 }
 
-fn native_component(component: &[u8]) -> PathBuf {
+/// Folds the case of a Windows path.
+fn fold(text: &[u8]) -> Box<[u8]> {
+    if text.is_ascii() {
+        return text.to_ascii_uppercase().into();
+    }
+    String::from_utf8_lossy(text).chars().map(fold_char).collect::<String>().into_bytes().into()
+}
+
+/// One character stays one, and none but a Latin letter becomes one: that keeps `ß` and `ı` apart from `SS`
+/// and `I`, as NTFS does.
+fn fold_char(c: char) -> char {
+    let mut upper = c.to_uppercase();
+    match (upper.next(), upper.next()) {
+        (Some(upper), None) if c.is_ascii() || !upper.is_ascii() => upper,
+        _ => c,
+    }
+}
+
+fn native(path: &[u8]) -> PathBuf {
     #[cfg(unix)]
-    return PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(component));
+    return PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
     #[cfg(not(unix))]
-    return PathBuf::from(String::from_utf8_lossy(component).into_owned());
+    return PathBuf::from(String::from_utf8_lossy(path).into_owned());
 }
