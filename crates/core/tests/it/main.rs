@@ -1,4 +1,7 @@
 //! All integration tests of the core, in one binary.
 
 mod host;
+mod policy;
 mod server;
+mod set;
+mod uri;
