@@ -17,7 +17,8 @@ fn what_is_added_and_removed_is_told_in_order() {
 
 #[test]
 fn a_new_name_is_a_renaming_and_no_change_of_members() {
-    let (old, new) = (named(&[("file:///a", "A"), ("file:///b", "B")]), named(&[("file:///a", "a"), ("file:///b", "B")]));
+    let (old, new) =
+        (named(&[("file:///a", "A"), ("file:///b", "B")]), named(&[("file:///a", "a"), ("file:///b", "B")]));
     let diff = old.diff(&new);
     assert!(diff.added.is_empty() && diff.removed.is_empty() && !diff.reordered && !diff.is_empty());
     let [renamed] = &diff.renamed[..] else { panic!("{diff:?}") };

@@ -25,9 +25,11 @@ fn set(uris: &[&str]) -> RootSet {
 
 /// A set of roots with names.
 fn named(roots: &[(&str, &str)]) -> RootSet {
-    RootSet::from_roots(roots.iter().map(|(uri, name)| {
-        Root::new(RootUri::parse(uri, Posix).unwrap(), Some((*name).into()), Origin::Client)
-    }))
+    RootSet::from_roots(
+        roots
+            .iter()
+            .map(|(uri, name)| Root::new(RootUri::parse(uri, Posix).unwrap(), Some((*name).into()), Origin::Client)),
+    )
 }
 
 fn path(text: &str) -> RootPath {

@@ -9,10 +9,9 @@ use super::path;
 
 #[test]
 fn containment_goes_by_whole_components() {
-    for (root, inside, outside) in [
-        ("/srv/share", ["/srv/share", "/srv/share/x"], ["/srv/share-secret/x", "/srv"]),
-        ("/", ["/", "/x"], ["", ""]),
-    ] {
+    for (root, inside, outside) in
+        [("/srv/share", ["/srv/share", "/srv/share/x"], ["/srv/share-secret/x", "/srv"]), ("/", ["/", "/x"], ["", ""])]
+    {
         let root = path(root, Posix);
         assert!(inside.iter().all(|inside| path(inside, Posix).starts_with(&root)));
         assert!(outside.iter().filter(|text| !text.is_empty()).all(|out| !path(out, Posix).starts_with(&root)));

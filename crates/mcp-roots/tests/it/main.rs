@@ -1,0 +1,6 @@
+//! All integration tests of the library, in one binary.
+
+mod examples;
+mod pair;
+mod publishing;
+mod tracking;
