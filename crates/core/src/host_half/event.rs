@@ -7,7 +7,7 @@ use crate::frame::RequestId;
 use crate::set::{Diff, RootSet};
 
 /// Something for the shell to do, in the order in which it is given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HostAction {
     /// Answer this `roots/list` request with these roots.
@@ -27,7 +27,7 @@ pub enum HostAction {
 }
 
 /// What happened, for logs and for people who watch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HostEvent {
     /// A change was announced.

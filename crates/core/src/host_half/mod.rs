@@ -19,6 +19,9 @@ use crate::frame::{ClientFrame, RequestId, RootsCapability, ServerFrame, Verdict
 use crate::set::RootSet;
 use crate::time::Time;
 
+/// How many answered questions are remembered.
+const REMEMBERED: usize = 64;
+
 /// The settings of a [`HostHalf`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostConfig {
@@ -45,7 +48,7 @@ impl Default for HostConfig {
 }
 
 /// Publishes a workspace's roots to one server. See the [module](self) for how to drive it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostHalf {
     config: HostConfig,
     link: Link,
@@ -56,6 +59,8 @@ pub struct HostHalf {
     pending: Option<Pending>,
     /// The last announcement, until the server asks.
     unheeded: Option<Unheeded>,
+    /// The questions answered last. A wire may deliver one twice, and its asker takes only the first answer.
+    answered: VecDeque<RequestId>,
     actions: VecDeque<HostAction>,
 }
 
@@ -93,6 +98,7 @@ impl HostHalf {
             exposed,
             pending: None,
             unheeded: None,
+            answered: VecDeque::new(),
             actions: VecDeque::new(),
         }
     }
@@ -213,9 +219,16 @@ impl HostHalf {
             self.actions.push_back(HostAction::Refuse(id.clone()));
             return;
         }
-        self.told = self.exposed.clone();
         self.actions.push_back(HostAction::Answer { id: id.clone(), roots: self.exposed.clone() });
         self.report(HostEvent::Answered { roots: self.exposed.clone() });
+        if self.answered.contains(id) {
+            return;
+        }
+        self.answered.push_back(id.clone());
+        if self.answered.len() > REMEMBERED {
+            self.answered.pop_front();
+        }
+        self.told = self.exposed.clone();
         if self.pending.take().is_some() {
             self.report(HostEvent::HeldBack(HeldBack::AlreadyAsked));
         }

@@ -11,7 +11,7 @@ use crate::frame::RequestId;
 use crate::set::Diff;
 
 /// Something for the shell to do, in the order in which it is given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Action {
     /// Send a `roots/list` request under this id.
@@ -31,7 +31,7 @@ pub enum Action {
 }
 
 /// What happened, for logs and diagnostics.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Event {
     /// A `list_changed` was discarded: the client did not declare that it sends them.

@@ -43,7 +43,7 @@ const METHOD_NOT_FOUND: i64 = -32601;
 const RESOURCE_NOT_FOUND: i64 = -32002;
 
 /// Tracks one client's roots. See the [module](self) for how to drive it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServerHalf {
     config: ServerConfig,
     link: Link,
@@ -95,7 +95,7 @@ struct Told {
 }
 
 /// What a request that needs roots gets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Demand {
     /// An outcome at once.
     Now(Result<Arc<Snapshot>, Unavailable>),
@@ -104,7 +104,7 @@ pub enum Demand {
 }
 
 /// A half's diagnostics.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Status {
     /// What is known now.
