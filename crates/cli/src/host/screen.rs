@@ -161,7 +161,7 @@ impl Style {
             }
             Note::Asked { method, after_ms: None, .. } => format!("{} {method}", self.arrow("←")),
             Note::Answered { roots, .. } => {
-                format!("{} {} roots: {}", self.arrow("→"), roots.len(), listed(roots))
+                format!("{} {}: {}", self.arrow("→"), counted(roots.len()), listed(roots))
             }
             Note::HeldBack { why } => format!("· not announced: {why}"),
             Note::Unheeded { waited_ms } => self.warn(&format!(
@@ -213,6 +213,10 @@ fn uris(roots: &RootSet) -> Vec<String> {
 
 fn listed(items: &[String]) -> String {
     if items.is_empty() { "none".into() } else { items.join(", ") }
+}
+
+fn counted(roots: usize) -> String {
+    if roots == 1 { "1 root".into() } else { format!("{roots} roots") }
 }
 
 fn no_color_unset() -> bool {
