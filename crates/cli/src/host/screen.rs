@@ -62,6 +62,9 @@ pub(super) enum Note {
         folder: String,
         why: String,
     },
+    Back {
+        folder: String,
+    },
     Unchanged,
     ResourceUpdated {
         uri: String,
@@ -170,6 +173,7 @@ impl Style {
             )),
             Note::Boundary { directories } => format!("= the server's boundary: {}", listed(directories)),
             Note::Withheld { folder, why } => self.warn(&format!("! {folder} is withheld until it can be reached: {why}")),
+            Note::Back { folder } => format!("! {folder} can be reached again"),
             Note::Unchanged => "· nothing changed for the server".into(),
             Note::ResourceUpdated { uri } => format!("{} notifications/resources/updated {uri}", self.arrow("←")),
             Note::ResourceListChanged => format!("{} notifications/resources/list_changed", self.arrow("←")),

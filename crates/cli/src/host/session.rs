@@ -6,6 +6,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use mcp_roots::core::frame::RootsCapability;
+use mcp_roots::core::set::RootSet;
+use mcp_roots::core::uri::RootPath;
 use mcp_roots::{PublishOptions, Workspace, WorkspaceError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientConfig, ClientRequest, ContentBlock, Implementation,
@@ -31,6 +33,9 @@ pub(super) struct Session {
     process: ServerProcess,
     workspace: Workspace,
     journal: watch::Receiver<Journal>,
+    exposed: watch::Receiver<RootSet>,
+    /// The folders that have been shown as withheld.
+    withheld: Vec<RootPath>,
     screen: Screen,
     timeout: Duration,
     tells_boundary: bool,
@@ -82,7 +87,10 @@ impl Session {
                 )));
             }
         };
-        let mut session = Session { service, process, workspace, journal, screen, timeout, tells_boundary: false };
+        let exposed = workspace.exposed();
+        let withheld = Vec::new();
+        let mut session =
+            Session { service, process, workspace, journal, exposed, withheld, screen, timeout, tells_boundary: false };
         session.introduce().await;
         Ok(session)
     }
@@ -91,11 +99,16 @@ impl Session {
         &self.screen
     }
 
-    /// Ends when the server has gone.
+    /// Shows which folders come and go by themselves. Ends when the server has gone. Cancelled, it loses nothing.
     pub(super) async fn ended(&mut self) -> Exit {
         // The journal is written by the transport, and ends with it.
         let mut journal = self.journal.clone();
-        while journal.changed().await.is_ok() {}
+        loop {
+            tokio::select! {
+                noted = journal.changed() => if noted.is_err() { break },
+                Ok(()) = self.exposed.changed() => self.show_withheld(),
+            }
+        }
         Exit::Peer(self.process.obituary().await)
     }
 
@@ -145,9 +158,7 @@ impl Session {
                 protocol: info.protocol_version.to_string(),
             });
         }
-        for folder in self.workspace.list() {
-            self.show_withheld(&folder);
-        }
+        self.show_withheld();
         if let Ok(tools) = self.within(self.service.list_all_tools()).await {
             self.tells_boundary = tools.iter().any(|tool| tool.name == BOUNDARY_TOOL);
         }
@@ -159,9 +170,7 @@ impl Session {
         let before = self.journal.borrow_and_update().clone();
         let exposed = self.workspace.exposed().borrow().clone();
         change(&self.workspace)?;
-        for folder in self.workspace.list() {
-            self.show_withheld(&folder);
-        }
+        self.show_withheld();
         if *self.workspace.exposed().borrow() == exposed {
             self.screen.show(Note::Unchanged);
             return Ok(self.list());
@@ -176,10 +185,22 @@ impl Session {
         Ok(self.list())
     }
 
-    fn show_withheld(&self, folder: &mcp_roots::core::workspace::Folder) {
-        if let Some(why) = &folder.withheld {
-            self.screen.show(Note::Withheld { folder: folder.uri.path().to_string(), why: why.to_string() });
+    /// Shows what is withheld now and was not, and the other way round.
+    fn show_withheld(&mut self) {
+        let folders = self.workspace.list();
+        for folder in &folders {
+            let path = folder.uri.path();
+            let shown = self.withheld.contains(path);
+            match &folder.withheld {
+                Some(why) if !shown => {
+                    self.screen.show(Note::Withheld { folder: path.to_string(), why: why.to_string() });
+                }
+                None if shown => self.screen.show(Note::Back { folder: path.to_string() }),
+                _ => {}
+            }
         }
+        let withheld = folders.into_iter().filter(|folder| folder.withheld.is_some());
+        self.withheld = withheld.map(|folder| folder.uri.path().clone()).collect();
     }
 
     async fn show_boundary(&self) {

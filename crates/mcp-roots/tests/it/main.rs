@@ -4,3 +4,4 @@ mod examples;
 mod pair;
 mod publishing;
 mod tracking;
+mod wire;
