@@ -7,7 +7,6 @@ script that runs it, as a connection with the methods `call`, `read`, `subscribe
 import asyncio
 import contextlib
 import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -127,21 +126,20 @@ async def _scenarios(steps, connect, binary):
 
 async def _scenario(steps, connect, binary, name, declares, dirs, body):
     steps.scenario = name
-    place = Path(tempfile.mkdtemp(prefix="mcp-roots-interop-")).resolve()
-    a, b = place / "folder-a", place / "folder-b"
-    for folder in (a, b):
-        folder.mkdir()
-        (folder / "file.txt").write_text(f"text of {folder.name[-1]}\n")
-        (folder / "other.txt").write_text("other\n")
-    wire = Wire([a])
     async with contextlib.AsyncExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mcp-roots-interop-"))).resolve()
+        a, b = place / "folder-a", place / "folder-b"
+        for folder in (a, b):
+            folder.mkdir()
+            (folder / "file.txt").write_text(f"text of {folder.name[-1]}\n")
+            (folder / "other.txt").write_text("other\n")
+        wire = Wire([a])
         connection = None
         with steps.step("connects"):
             args = ["serve", "--log", "error", *dirs(a)]
             connection = await stack.enter_async_context(connect(binary, args, wire, declares))
         if connection is not None:
             await body(steps.step, connection, wire, a, b)
-    shutil.rmtree(place)
 
 
 async def _a_change(step, client, wire, a, b):

@@ -144,9 +144,9 @@ mod tests {
 
     #[test]
     fn paths_whose_hashes_are_the_same_are_told_apart() {
-        let mut index = index(["/a", "/b"].map(String::from).into_iter());
+        let mut index = index(["/a", "/a/b"].map(String::from).into_iter());
         let all: Vec<Place> = index.places.drain().flat_map(|(_, places)| places).collect();
-        let b = RootPath::parse("/b", PathRules::Posix).expect("an absolute path");
+        let b = RootPath::parse("/a/b", PathRules::Posix).expect("an absolute path");
         let (hash, _) = index.prefixes(&b, usize::MAX).last().expect("a path has a part");
         index.places.insert(hash, all);
         assert_eq!(index.at(&b), Some(1));

@@ -72,6 +72,13 @@ fn the_other_reading_of_a_bare_path_counts_until_a_root_has_that_path() {
 }
 
 #[test]
+fn of_two_roots_with_the_same_other_reading_the_first_is_found() {
+    let roots = set(&["/p/a%20b", "/%70/a%20b"]);
+    assert_eq!(found(&roots, "/p/a b/x"), Some("/p/a%20b"));
+    assert_eq!(found(&roots, "/%70/a%20b"), Some("/%70/a%20b"));
+}
+
+#[test]
 fn which_reading_of_a_uri_contains_a_path() {
     let bare = RootUri::parse("/p/a%20b", Posix).unwrap();
     assert_eq!(bare.reading_above(&path("/p/a%20b/x")), Some(bare.path()));

@@ -1,7 +1,7 @@
 //! Every URI that clients in the field send means what their users want.
 
 use mcp_roots_core::uri::PathRules::{self, Posix, Windows};
-use mcp_roots_core::uri::{Refusal, Repair};
+use mcp_roots_core::uri::{Refusal, Repair, RootUri};
 
 use super::{BOTH, below_root, path, refusal, uri};
 
@@ -166,6 +166,30 @@ fn slashes_at_the_end_and_twice_in_a_row_do_not_change_the_place() {
     means("file:///", Posix, "/", &[]);
     means("file:///C:", Windows, r"C:\", &[]);
     means("file:///C:/", Windows, r"C:\", &[]);
+}
+
+#[test]
+fn what_is_written_never_says_something_else() {
+    for (text, rules, written) in [
+        ("/srv/my share/c#", Posix, "file:///srv/my%20share/c%23"),
+        ("/", Posix, "file:///"),
+        // A directory that is called as a drive is.
+        ("/C:/x", Posix, "file:////C:/x"),
+        (r"/\\x", Posix, "file:///%5C%5Cx"),
+        ("/100%/%41", Posix, "file:///100%25/%2541"),
+        (r"c:\a b", Windows, "file:///C:/a%20b"),
+        (r"c:\", Windows, "file:///C:/"),
+        (r"\\nas\team\x", Windows, "file://nas/team/x"),
+        (r"\\~\team\x", Windows, "file://~/team/x"),
+        // As a host, this one would mean that there is none.
+        (r"\\localhost\c$\x", Windows, "file:////localhost/c$/x"),
+    ] {
+        let path = path(text, rules);
+        let uri = RootUri::from_path(&path);
+        assert_eq!(uri.as_str(), written);
+        assert_eq!((uri.path(), uri.repairs(), uri.alternative()), (&path, &[][..], None));
+        assert_eq!(*super::uri(written, rules).path(), path, "{written}");
+    }
 }
 
 #[test]
