@@ -22,7 +22,6 @@ use tokio::process::Command;
 /// The argument by which this program is the plain server.
 const PLAIN: &str = "--plain-server";
 const CHANGES: usize = 2_000;
-const PINGS: usize = 2_000;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
@@ -48,14 +47,15 @@ async fn measure(name: &str, server: Command) {
     let mut client = Client::connect(server, json!({"listChanged": true}), answers(0)).await;
     client.call("list_allowed_directories", json!({})).await;
 
-    let mut pings = Vec::new();
+    let (mut pings, mut calls) = (Vec::new(), Vec::new());
     let (mut stale, mut effects) = (0, Vec::new());
     for change in 1..=CHANGES {
-        if change <= PINGS {
-            let started = Instant::now();
-            client.ping().await;
-            pings.push(started.elapsed());
-        }
+        let started = Instant::now();
+        client.ping().await;
+        pings.push(started.elapsed());
+        let started = Instant::now();
+        client.call("list_allowed_directories", json!({})).await;
+        calls.push(started.elapsed());
         let expected = dirs[change % 2].display().to_string();
         client.answer_with(answers(change));
         let started = Instant::now();
@@ -69,16 +69,18 @@ async fn measure(name: &str, server: Command) {
         }
         effects.push(started.elapsed());
     }
-    let (ping, effect) = (median(&mut pings), median(&mut effects));
+    let [ping, call, effect] = [pings, calls, effects].map(median);
     println!(
-        "{name:16} {stale:5} calls saw the old roots; a change took effect after {:.2} round trips ({:.0} µs; a ping {:.0} µs)",
+        "{name:16} {stale:5} calls saw the old roots; a change took effect after {:.2} round trips ({:.0} µs; a ping \
+         {:.0} µs, a call without a change {:.0} µs)",
         effect.as_secs_f64() / ping.as_secs_f64(),
         effect.as_secs_f64() * 1e6,
         ping.as_secs_f64() * 1e6,
+        call.as_secs_f64() * 1e6,
     );
 }
 
-fn median(times: &mut [Duration]) -> Duration {
+fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times[times.len() / 2]
 }

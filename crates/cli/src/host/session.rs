@@ -3,16 +3,16 @@
 #![expect(deprecated, reason = "logging and resources/subscribe are of the legacy era, which this speaks")]
 
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_roots::core::frame::RootsCapability;
 use mcp_roots::core::set::RootSet;
 use mcp_roots::core::uri::RootPath;
 use mcp_roots::{PublishOptions, Workspace, WorkspaceError};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientConfig, ClientRequest, ContentBlock, Implementation,
-    LoggingMessageNotificationParam, PingRequest, ProtocolVersion, ReadResourceRequestParams, ReadResourceResult,
-    ResourceContents, ResourceUpdatedNotificationParam, SubscribeRequestParams,
+    CallToolRequestParams, CallToolResult, ClientConfig, ContentBlock, Implementation, LoggingMessageNotificationParam,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResult, ResourceContents, ResourceUpdatedNotificationParam,
+    SubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RunningService, ServiceError};
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
@@ -27,6 +27,8 @@ use crate::exit::Exit;
 
 /// A tool by which file servers tell their boundary.
 const BOUNDARY_TOOL: &str = "list_allowed_directories";
+/// How long a server may take to apply an answer before what it tells is shown all the same.
+const APPLIES_WITHIN: Duration = Duration::from_millis(250);
 
 pub(super) struct Session {
     service: RunningService<RoleClient, Listener>,
@@ -178,9 +180,6 @@ impl Session {
         let settled = self.journal.wait_for(|journal| journal.settled_since(&before));
         // The half reports each end that a change can come to, so this deadline is for a server that died.
         let _ = tokio::time::timeout(self.timeout, settled).await;
-        // A server that takes messages in turn has taken the answer once it has answered this.
-        let ping = PingRequest { method: Default::default(), extensions: Default::default() };
-        self.within(self.service.send_request(ClientRequest::PingRequest(ping))).await?;
         self.show_boundary().await;
         Ok(self.list())
     }
@@ -203,18 +202,29 @@ impl Session {
         self.withheld = withheld.map(|folder| folder.uri.path().clone()).collect();
     }
 
-    async fn show_boundary(&self) {
+    /// Shows the boundary as the server tells it. Servers take a while to apply an answer (the reference server
+    /// looks at each folder first), so one that tells something else than what is exposed is asked again.
+    async fn show_boundary(&mut self) {
         if !self.tells_boundary {
             return;
         }
-        let call = self.service.call_tool(CallToolRequestParams::new(BOUNDARY_TOOL));
-        if let Ok(result) = self.within(call).await {
+        let exposed = self.exposed.borrow_and_update().clone();
+        let exposed: Vec<String> = exposed.iter().map(|root| root.uri.path().to_string()).collect();
+        let asked_at = Instant::now();
+        loop {
+            let call = self.service.call_tool(CallToolRequestParams::new(BOUNDARY_TOOL));
+            let Ok(result) = self.within(call).await else { return };
             let text = text_of(&result);
-            let directories = text.lines().skip(1).map(String::from).collect();
-            self.screen.show(match result.is_error {
-                Some(true) => Note::Error { command: BOUNDARY_TOOL.into(), message: text },
-                _ => Note::Boundary { directories },
-            });
+            if result.is_error == Some(true) {
+                self.screen.show(Note::Error { command: BOUNDARY_TOOL.into(), message: text });
+                return;
+            }
+            let directories: Vec<String> = text.lines().skip(1).map(String::from).collect();
+            if directories == exposed || asked_at.elapsed() > APPLIES_WITHIN {
+                self.screen.show(Note::Boundary { directories });
+                return;
+            }
+            tokio::time::sleep(APPLIES_WITHIN / 20).await;
         }
     }
 

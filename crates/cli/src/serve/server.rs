@@ -10,6 +10,7 @@ use mcp_roots::boundary::{Boundary, BoundaryError, Place};
 use mcp_roots::core::uri::{PathRules, RootPath, RootUri};
 use mcp_roots::{Lease, LeaseError, Roots, Unavailable};
 use rmcp::handler::server::common::schema_for_output;
+use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{
     CallToolResult, ContentBlock, ErrorData, Implementation, InitializeResult, ListResourceTemplatesResult,
@@ -37,6 +38,8 @@ pub(super) struct FileServer {
     subscriptions: Subscriptions,
     /// The boundary of the newest snapshot, kept since it remembers where its roots really are.
     boundary: Arc<Mutex<Option<Boundary>>>,
+    /// Made once: it holds the tools' schemas.
+    tools: ToolRouter<Self>,
 }
 
 /// Why a call came to nothing.
@@ -120,7 +123,12 @@ impl FileServer {
 
 impl FileServer {
     pub(super) fn new(roots: Roots) -> Self {
-        FileServer { roots, subscriptions: Subscriptions::default(), boundary: Arc::default() }
+        FileServer {
+            roots,
+            subscriptions: Subscriptions::default(),
+            boundary: Arc::default(),
+            tools: Self::tool_router(),
+        }
     }
 
     /// Does `work` at a path, for as long as its root is there.
@@ -179,7 +187,7 @@ impl FileServer {
     }
 }
 
-#[tool_handler]
+#[tool_handler(router = self.tools)]
 impl ServerHandler for FileServer {
     fn get_info(&self) -> InitializeResult {
         let capabilities = ServerCapabilities::builder()

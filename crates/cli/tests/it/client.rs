@@ -41,7 +41,7 @@ struct Shared {
 }
 
 pub(crate) fn roots_of<P: AsRef<Path>>(dirs: &[P]) -> Answers {
-    Answers::Roots(dirs.iter().map(|dir| uri_of(dir)).collect())
+    Answers::Roots(dirs.iter().map(uri_of).collect())
 }
 
 /// The file URI of a path that needs no escapes.

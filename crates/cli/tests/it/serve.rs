@@ -320,3 +320,26 @@ async fn opens_are_confined_and_links_inside_are_followed() {
         assert!(is_error && text.contains("outside"), "{outside}: {text}");
     }
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_narrowed_root_does_not_lead_out_of_the_operators_directory() {
+    use std::os::unix::fs::symlink;
+    let tree = Tree::new();
+    std::fs::create_dir(tree.at("a/inner")).unwrap();
+    std::fs::write(tree.at("a/inner/name"), "inner\n").unwrap();
+    symlink(tree.at("b"), tree.at("a/out")).unwrap();
+    symlink(tree.at("a"), tree.at("alias")).unwrap();
+    let mut serve = mcp_roots(["serve", "--policy", "narrow"]);
+    serve.arg(tree.at("alias"));
+    let roots = roots_of(&[tree.at("alias/out"), tree.at("alias/inner"), tree.at("c")]);
+    let mut client = Client::connect(serve, announcing(), roots).await;
+    for inside in ["alias/inner/name", "a/inner/name"] {
+        let (text, _) = client.call("read_text_file", json!({"path": tree.at(inside)})).await;
+        assert_eq!(text, "inner\n", "{inside}");
+    }
+    for outside in ["alias/out/name", "a/out/name", "b/name", "alias/name", "a/name", "c/name"] {
+        let (text, is_error) = client.call("read_text_file", json!({"path": tree.at(outside)})).await;
+        assert!(is_error && text.contains("outside"), "{outside}: {text}");
+    }
+}

@@ -6,8 +6,8 @@
 //! [`ServerHalf::handle_timeout`] next. It does no I/O and reads no clock.
 //!
 //! All state that can be derived is derived. The set is *settled* when the newest answer covers the newest
-//! invalidation; whether to ask, what state to show and whom to release follow from that, in
-//! [`ServerHalf::settle`], which runs at the end of each call.
+//! invalidation; whether to ask, what state to show and whom to release follow from that, in one place that
+//! runs at the end of each call.
 //!
 //! This half knows the legacy era (2024-11-05 to 2025-11-25), in which a server sends `roots/list`
 //! (client/roots, Listing Roots) and a client announces changes (client/roots, Root List Changes).

@@ -145,11 +145,12 @@ fn open_root(root: &Root, base: &RootPath) -> io::Result<(Dir, PathBuf)> {
     let native = base.to_native().ok_or_else(elsewhere)?;
     if let Some(within) = &root.within {
         let directory = Dir::open_ambient_dir(within.to_native().ok_or_else(elsewhere)?, ambient_authority())?;
-        let below = base.relative_to(within).filter(|below| !below.as_os_str().is_empty());
-        return match below {
-            None => Ok((directory, PathBuf::new())),
-            Some(below) if directory.metadata(&below)?.is_dir() => Ok((directory.open_dir(below)?, PathBuf::new())),
-            Some(below) => Ok((directory, below)),
+        let beside = || io::Error::new(io::ErrorKind::PermissionDenied, "the root is outside the operator's directory");
+        let below = base.relative_to(within).ok_or_else(beside)?;
+        return match below.as_os_str().is_empty() {
+            true => Ok((directory, below)),
+            false if directory.metadata(&below)?.is_dir() => Ok((directory.open_dir(below)?, PathBuf::new())),
+            false => Ok((directory, below)),
         };
     }
     if std::fs::metadata(&native)?.is_dir() {
@@ -166,16 +167,24 @@ impl RealRoots {
     fn look(roots: &RootSet) -> Self {
         let mut spelled = HashMap::new();
         let real = roots.iter().filter_map(|root| {
-            let spellings = [Some(root.uri.path()), root.uri.alternative()].into_iter().flatten();
-            let real = spellings.filter_map(RootPath::to_native).find_map(|path| std::fs::canonicalize(path).ok())?;
-            let real = RootPath::from_native(&real).ok()?;
+            let real = [Some(root.uri.path()), root.uri.alternative()].into_iter().flatten().find_map(real_path)?;
+            let within = root.within.as_ref().map(|within| real_path(within)).unwrap_or_default();
+            // A root that a link leads out of the operator's directory is no root.
+            if root.within.is_some() && !within.as_ref().is_some_and(|within| real.starts_with(within)) {
+                return None;
+            }
             spelled.entry(real.clone()).or_insert_with(|| root.uri.path().clone());
             let mut root = root.clone();
             root.uri = RootUri::from_path(&real);
+            root.within = within;
             Some(root)
         });
         RealRoots { roots: RootSet::from_roots(real), spelled }
     }
+}
+
+fn real_path(path: &RootPath) -> Option<RootPath> {
+    RootPath::from_native(&std::fs::canonicalize(path.to_native()?).ok()?).ok()
 }
 
 /// Whether cap-std says that a path led out of its directory; it has no kind of its own for that.

@@ -50,7 +50,7 @@ where
     E: std::error::Error + Send + Sync + 'static,
 {
     let session = Arc::new(Session::new(options));
-    let tracked = Tracked { inner: transport.into_transport(), session: session.clone(), injector: None };
+    let tracked = Tracked { inner: transport.into_transport(), session: session.clone(), injector: None, read: None };
     (tracked, Roots::new(session))
 }
 
@@ -60,6 +60,8 @@ pub struct Tracked<T> {
     inner: T,
     session: Arc<Session>,
     injector: Option<Injector>,
+    /// A message that has been read and not yet handed on.
+    read: Option<ClientJsonRpcMessage>,
 }
 
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
@@ -88,7 +90,13 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
     /// Cancel-safe if the decorated transport's is.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            self.inject();
+            if self.inject() {
+                // What was injected goes out before more is read: the answer to it is what others wait for.
+                tokio::task::yield_now().await;
+            }
+            if let Some(message) = self.read.take() {
+                return Some(message);
+            }
             tokio::select! {
                 biased;
                 () = self.session.woken.notified() => {}
@@ -98,9 +106,8 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
                         self.session.close();
                         return None;
                     };
-                    if self.read(&message) == Verdict::Pass {
-                        self.inject();
-                        return Some(message);
+                    if self.hear(&message) == Verdict::Pass {
+                        self.read = Some(message);
                     }
                 }
             }
@@ -114,7 +121,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
 }
 
 impl<T: Transport<RoleServer>> Tracked<T> {
-    fn read(&mut self, message: &ClientJsonRpcMessage) -> Verdict {
+    fn hear(&mut self, message: &ClientJsonRpcMessage) -> Verdict {
         let id = describe::client_message_id(message);
         self.session.turn(|books, now| {
             let frame = describe::client_frame(message, id.as_ref(), |id| books.half.awaits(id));
@@ -141,11 +148,14 @@ impl<T: Transport<RoleServer>> Tracked<T> {
         sendings
     }
 
-    /// Has what waits sent without waiting for it.
-    fn inject(&mut self) {
-        for sending in self.injected() {
+    /// Has what waits sent without waiting for it; whether there was anything.
+    fn inject(&mut self) -> bool {
+        let sendings = self.injected();
+        let any = !sendings.is_empty();
+        for sending in sendings {
             self.injector.get_or_insert_with(Injector::start).send(sending);
         }
+        any
     }
 }
 
