@@ -9,10 +9,11 @@ use crate::exit::Exit;
 /// Starts logging. `level` is a level for this program, or directives such as `mcp_roots=debug,rmcp=info`.
 pub(crate) fn start(level: &str) -> Result<(), Exit> {
     let levels = ["off", "error", "warn", "info", "debug", "trace"];
-    let directives = match levels.contains(&level) {
+    let directives = match level {
+        "off" => level.to_owned(),
         // The SDK logs each message at `info` and each refused call at `warn`.
-        true => format!("mcp_roots={level},rmcp=error"),
-        false => level.to_owned(),
+        level if levels.contains(&level) => format!("mcp_roots={level},rmcp=error"),
+        directives => directives.to_owned(),
     };
     let filter = EnvFilter::try_new(&directives).map_err(|error| {
         Exit::Usage(format!("--log {level:?} cannot be read: {error}. Use one of {}", levels.join(", ")))

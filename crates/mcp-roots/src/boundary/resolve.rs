@@ -168,7 +168,7 @@ impl RealRoots {
         let mut spelled = HashMap::new();
         let real = roots.iter().filter_map(|root| {
             let real = [Some(root.uri.path()), root.uri.alternative()].into_iter().flatten().find_map(real_path)?;
-            let within = root.within.as_ref().map(|within| real_path(within)).unwrap_or_default();
+            let within = root.within.as_ref().and_then(real_path);
             // A root that a link leads out of the operator's directory is no root.
             if root.within.is_some() && !within.as_ref().is_some_and(|within| real.starts_with(within)) {
                 return None;

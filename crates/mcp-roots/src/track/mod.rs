@@ -68,14 +68,14 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
     type Error = T::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
-        let before = self.injected();
+        let before = self.begin(Outbox::urgent);
         let id = describe::server_message_id(&message);
         let frame = describe::server_frame(&message, id.as_ref());
         let verdict = self.session.turn(|books, now| books.half.handle_outbound(frame, now));
         // Boxed, since the type of a send borrows the transport although the send itself does not.
         let sending: Option<Pin<Box<dyn Future<Output = _> + Send>>> =
             if verdict == Verdict::Pass { Some(Box::pin(self.inner.send(message))) } else { None };
-        let after = self.injected();
+        let after = self.begin(Outbox::everything);
         async move {
             in_turn(before).await;
             let sent = match sending {
@@ -90,17 +90,20 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
     /// Cancel-safe if the decorated transport's is.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            if self.inject() {
-                // What was injected goes out before more is read: the answer to it is what others wait for.
+            if self.inject(Outbox::questions) {
+                // A question leaves before more is read: its answer is what others wait for.
                 tokio::task::yield_now().await;
             }
             if let Some(message) = self.read.take() {
                 return Some(message);
             }
+            let waiting = !self.session.books().outbox.is_empty();
             tokio::select! {
                 biased;
                 () = self.session.woken.notified() => {}
                 () = self.session.next_timeout() => self.session.tick(),
+                // Those who have just been released send first, and take along what waits.
+                () = tokio::task::yield_now(), if waiting => drop(self.inject(Outbox::everything)),
                 message = self.inner.receive() => {
                     let Some(message) = message else {
                         self.session.close();
@@ -129,28 +132,29 @@ impl<T: Transport<RoleServer>> Tracked<T> {
         })
     }
 
-    /// The sends of all that waits to be injected, begun in order.
-    fn injected(&mut self) -> Vec<Sending> {
-        let mut sendings: Vec<Sending> = Vec::new();
-        while let Some(message) = self.session.next_injected() {
-            let question = match &message {
-                ServerJsonRpcMessage::Request(request) => Some(describe::half_id(&request.id)),
-                _ => None,
-            };
-            let sending = self.inner.send(message);
-            let session = self.session.clone();
-            sendings.push(Box::pin(async move {
-                if let Err(error) = sending.await {
-                    session.not_sent(question, error.to_string());
-                }
-            }));
-        }
-        sendings
+    /// Begins to send what waits to be injected, in order.
+    fn begin(&mut self, take: impl FnOnce(&mut Outbox) -> Vec<ServerJsonRpcMessage>) -> Vec<Sending> {
+        let messages = take(&mut self.session.books().outbox);
+        messages.into_iter().map(|message| self.begin_one(message)).collect()
+    }
+
+    fn begin_one(&mut self, message: ServerJsonRpcMessage) -> Sending {
+        let question = match &message {
+            ServerJsonRpcMessage::Request(request) => Some(describe::half_id(&request.id)),
+            _ => None,
+        };
+        let sending = self.inner.send(message);
+        let session = self.session.clone();
+        Box::pin(async move {
+            if let Err(error) = sending.await {
+                session.not_sent(question, error.to_string());
+            }
+        })
     }
 
     /// Has what waits sent without waiting for it; whether there was anything.
-    fn inject(&mut self) -> bool {
-        let sendings = self.injected();
+    fn inject(&mut self, take: impl FnOnce(&mut Outbox) -> Vec<ServerJsonRpcMessage>) -> bool {
+        let sendings = self.begin(take);
         let any = !sendings.is_empty();
         for sending in sendings {
             self.injector.get_or_insert_with(Injector::start).send(sending);
@@ -187,9 +191,41 @@ pub(crate) struct Books {
     pub(crate) half: ServerHalf,
     /// Gone once the connection is closed, so that those who watch learn it.
     publisher: Option<watch::Sender<Arc<Snapshot>>>,
-    outbox: VecDeque<ServerJsonRpcMessage>,
+    outbox: Outbox,
     waits: HashMap<WaitId, oneshot::Sender<Result<Arc<Snapshot>, Unavailable>>>,
     leases: HashMap<LeaseId, CancellationToken>,
+}
+
+/// What waits to be injected.
+#[derive(Debug, Default)]
+struct Outbox {
+    /// Somebody may wait for the answers, so these go out at once.
+    questions: VecDeque<ServerJsonRpcMessage>,
+    /// The last updates of subscriptions. They go out in front of whatever is sent next, since that may tell of the
+    /// new roots.
+    updates: VecDeque<ServerJsonRpcMessage>,
+    /// `notifications/resources/list_changed` is due. It goes out behind whatever is sent next, which somebody waits
+    /// for.
+    list_changed: bool,
+}
+
+impl Outbox {
+    fn questions(&mut self) -> Vec<ServerJsonRpcMessage> {
+        self.questions.drain(..).collect()
+    }
+
+    fn urgent(&mut self) -> Vec<ServerJsonRpcMessage> {
+        self.questions.drain(..).chain(self.updates.drain(..)).collect()
+    }
+
+    fn everything(&mut self) -> Vec<ServerJsonRpcMessage> {
+        let list_changed = std::mem::take(&mut self.list_changed).then(describe::resource_list_changed);
+        self.urgent().into_iter().chain(list_changed).collect()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.questions.is_empty() && self.updates.is_empty() && !self.list_changed
+    }
 }
 
 impl Session {
@@ -199,7 +235,7 @@ impl Session {
         let books = Books {
             half,
             publisher: Some(publisher),
-            outbox: VecDeque::new(),
+            outbox: Outbox::default(),
             waits: HashMap::new(),
             leases: HashMap::new(),
         };
@@ -225,9 +261,9 @@ impl Session {
 
     fn act(&self, books: &mut Books, action: Action) {
         match action {
-            Action::Ask(id) => books.outbox.push_back(describe::list_roots(id)),
-            Action::ResourceUpdated(uri) => books.outbox.push_back(describe::resource_updated(&uri)),
-            Action::ResourceListChanged => books.outbox.push_back(describe::resource_list_changed()),
+            Action::Ask(id) => books.outbox.questions.push_back(describe::list_roots(id)),
+            Action::ResourceUpdated(uri) => books.outbox.updates.push_back(describe::resource_updated(&uri)),
+            Action::ResourceListChanged => books.outbox.list_changed = true,
             Action::Revoke(lease) => {
                 if let Some(revoked) = books.leases.remove(&lease) {
                     revoked.cancel();
@@ -269,10 +305,6 @@ impl Session {
     async fn next_timeout(&self) {
         let timeout = self.books().half.next_timeout();
         self.clock.sleep_until(timeout).await;
-    }
-
-    fn next_injected(&self) -> Option<ServerJsonRpcMessage> {
-        self.books().outbox.pop_front()
     }
 
     /// A panic elsewhere cannot leave the half between two states, so the lock's poison means nothing.
