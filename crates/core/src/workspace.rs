@@ -3,6 +3,7 @@
 //! Whoever owns the folders looks whether each can be reached and says so here; what cannot be reached is
 //! withheld from servers and comes back when it can.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::set::{Origin, Root, RootSet};
@@ -59,22 +60,30 @@ impl Folders {
         place.map(|place| self.folders[place].name = name).is_some()
     }
 
-    /// Puts these folders in the place of all others. Those that stay keep what is known of their reach.
+    /// Puts these folders in the place of all others. Those that stay keep what is known of their reach. Of two
+    /// at one place the first stands.
     pub fn replace(&mut self, folders: impl IntoIterator<Item = Folder>) {
-        let before = std::mem::take(self);
+        let before = std::mem::take(&mut self.folders);
+        let known: HashMap<RootPath, Option<Arc<str>>> =
+            before.into_iter().map(|folder| (folder.uri.path().clone(), folder.withheld)).collect();
+        let mut seen = HashSet::new();
         for mut folder in folders {
-            if let Some(place) = before.place_of(folder.uri.path()) {
-                folder.withheld = before.folders[place].withheld.clone();
+            if let Some(withheld) = known.get(folder.uri.path()) {
+                folder.withheld = withheld.clone();
             }
-            self.add(folder);
+            if seen.insert(folder.uri.path().clone()) {
+                self.folders.push(folder);
+            }
         }
     }
 
-    /// Withholds a folder for a reason, or exposes it again. A folder that is not there is left alone: it was
-    /// removed while somebody looked at it.
-    pub fn withhold(&mut self, path: &RootPath, reason: Option<Arc<str>>) {
-        if let Some(place) = self.place_of(path) {
-            self.folders[place].withheld = reason;
+    /// Somebody has looked at folders: each is withheld for the reason found, or exposed if there is none. A folder
+    /// that is not there is left out: it was removed while somebody looked at it.
+    pub fn looked_at(&mut self, found: &HashMap<RootPath, Option<Arc<str>>>) {
+        for folder in &mut self.folders {
+            if let Some(withheld) = found.get(folder.uri.path()) {
+                folder.withheld = withheld.clone();
+            }
         }
     }
 

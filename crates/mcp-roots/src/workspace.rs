@@ -1,5 +1,6 @@
 //! A workspace: the folders that a host exposes to its servers, each only while it can be reached.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -261,7 +262,7 @@ impl Shared {
 
     async fn check(&self) {
         let paths: Vec<RootPath> = self.folders().iter().map(|folder| folder.uri.path().clone()).collect();
-        let mut seen = Vec::with_capacity(paths.len());
+        let mut found = HashMap::with_capacity(paths.len());
         for path in paths {
             let looked_at = path.clone();
             let look = tokio::task::spawn_blocking(move || unreachable(&looked_at));
@@ -269,12 +270,10 @@ impl Shared {
                 Ok(Ok(withheld)) => withheld,
                 Ok(Err(_)) | Err(_) => Some("it does not respond".into()),
             };
-            seen.push((path, withheld));
+            found.insert(path, withheld);
         }
         let mut folders = self.folders();
-        for (path, withheld) in seen {
-            folders.withhold(&path, withheld);
-        }
+        folders.looked_at(&found);
         self.expose(&folders);
     }
 }

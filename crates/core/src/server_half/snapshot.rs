@@ -110,6 +110,20 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// What is known before anything is.
+    pub(super) fn before_all() -> Self {
+        Snapshot {
+            generation: Generation(0),
+            answered: None,
+            state: State::NotYet,
+            source: Source::Nobody,
+            roots: RootSet::default(),
+            told: None,
+            rejected: Arc::default(),
+            told_at: None,
+        }
+    }
+
     /// The deepest root in force that contains `path`.
     pub fn find(&self, path: &RootPath) -> Option<&Root> {
         self.roots.find(path)

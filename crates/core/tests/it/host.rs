@@ -31,6 +31,11 @@ fn folders(dirs: &[&str]) -> Folders {
     folders
 }
 
+/// Somebody has looked at a folder.
+fn found(folders: &mut Folders, dir: &str, withheld: Option<&str>) {
+    folders.looked_at(&[(path(dir), withheld.map(Into::into))].into());
+}
+
 fn texts(roots: &RootSet) -> Vec<String> {
     roots.iter().map(|root| root.uri.as_str().to_owned()).collect()
 }
@@ -149,7 +154,7 @@ fn h2_never_spurious() {
             folders.remove(&path("/nowhere"));
         },
         |folders| folders.replace(["/a", "/b"].map(folder)),
-        |folders| folders.withhold(&path("/nowhere"), Some("gone".into())),
+        |folders| found(folders, "/nowhere", Some("gone")),
     ];
     for change in nothing {
         let mut bench = Bench::open(&["/a", "/b"]);
@@ -285,11 +290,11 @@ fn h5_reaches_every_server() {
 #[test]
 fn h6_exposes_what_exists() {
     let mut bench = Bench::open(&["/a", "/b", "/c"]);
-    bench.changes(|folders| folders.withhold(&path("/b"), Some("No such file or directory".into())));
+    bench.changes(|folders| found(folders, "/b", Some("No such file or directory")));
     bench.passes(LONG);
     assert_eq!(bench.announcements(), 1);
     assert_eq!(bench.asked(), ["file:///a", "file:///c"]);
-    bench.changes(|folders| folders.withhold(&path("/b"), None));
+    bench.changes(|folders| found(folders, "/b", None));
     bench.passes(LONG);
     assert_eq!(bench.announcements(), 2);
     assert_eq!(bench.asked(), ["file:///a", "file:///b", "file:///c"], "back in its own place");
@@ -298,7 +303,7 @@ fn h6_exposes_what_exists() {
 #[test]
 fn h6_what_is_known_of_a_folders_reach_outlives_a_replacement() {
     let mut workspace = folders(&["/a", "/b"]);
-    workspace.withhold(&path("/b"), Some("gone".into()));
+    found(&mut workspace, "/b", Some("gone"));
     workspace.replace(["/b", "/c"].map(folder));
     assert_eq!(texts(&workspace.exposed()), ["file:///c"]);
 }

@@ -1,0 +1,98 @@
+//! Deriving: what follows from the books, worked out anew each time it is asked for.
+
+use super::config::{ClientRootsUse, Refresh};
+use super::snapshot::{Snapshot, Source, State};
+use super::{Link, ServerHalf};
+use crate::policy::{ClientRoots, Policy};
+use crate::time::Time;
+
+impl ServerHalf {
+    pub(super) fn source(&self) -> Source {
+        if self.config.policy == Policy::Pin {
+            Source::Pinned
+        } else if self.config.client_roots == ClientRootsUse::Ignore {
+            Source::Ignored
+        } else if self.link == Link::Opening {
+            Source::Nobody
+        } else if self.capability.is_none() {
+            Source::Undeclared
+        } else if self.view.refused {
+            Source::Refused
+        } else if self.view.told.is_none() {
+            Source::Nobody
+        } else {
+            Source::Client
+        }
+    }
+
+    fn state(&self, now: Time) -> State {
+        match self.source() {
+            Source::Pinned => State::Fresh,
+            Source::Ignored | Source::Undeclared | Source::Refused | Source::Fallback => State::Unsupported,
+            Source::Nobody | Source::Client if self.asking.failures() > 0 => State::Failed,
+            Source::Nobody => State::NotYet,
+            Source::Client if self.link == Link::Closed || self.aged(now) => State::Stale,
+            Source::Client if self.settled() => State::Fresh,
+            Source::Client => State::Refreshing,
+        }
+    }
+
+    /// Whether the newest answer covers the newest invalidation.
+    fn settled(&self) -> bool {
+        self.view.told.as_ref().is_some_and(|told| told.covers == self.generation)
+    }
+
+    /// Whether the client says that it announces changes, and is believed.
+    pub(super) fn announces(&self) -> bool {
+        self.capability.is_some_and(|roots| roots.list_changed)
+    }
+
+    /// Whether a question may be sent at all.
+    pub(super) fn may_ask(&self) -> bool {
+        self.link == Link::Open && matches!(self.source(), Source::Nobody | Source::Client)
+    }
+
+    pub(super) fn wants_to_ask(&self) -> bool {
+        self.may_ask() && !self.settled()
+    }
+
+    /// Since when a settled set has stood without anybody watching it.
+    pub(super) fn unannounced_since(&self) -> Option<Time> {
+        let watched = self.announces() || !self.may_ask() || !self.settled();
+        self.view.told.as_ref().filter(|_| !watched).map(|told| told.at)
+    }
+
+    pub(super) fn aged(&self, now: Time) -> bool {
+        match self.config.refresh {
+            Refresh::OnRequest(age) => self.unannounced_since().is_some_and(|told_at| now.since(told_at) >= age),
+            Refresh::Static | Refresh::Poll(_) => false,
+        }
+    }
+
+    /// Works out afresh what the policy makes of the operator's directories and what the client has told.
+    pub(super) fn recombine(&mut self) {
+        let client = match (self.source(), &self.view.told) {
+            (Source::Client, Some(told)) => ClientRoots::Set(&told.set),
+            (Source::Nobody | Source::Client, _) => ClientRoots::NotYet,
+            _ => ClientRoots::None,
+        };
+        let combined = self.config.policy.combine(&self.config.operator, client);
+        let told = self.view.told.iter().flat_map(|told| told.rejected.iter().cloned());
+        self.view.rejected = told.chain(combined.dropped).collect();
+        self.view.in_force = combined.set;
+    }
+
+    pub(super) fn compose(&self, now: Time) -> Snapshot {
+        let told = self.view.told.as_ref();
+        Snapshot {
+            generation: self.generation,
+            answered: told.map(|told| told.covers),
+            state: self.state(now),
+            source: self.source(),
+            roots: self.view.in_force.clone(),
+            told: told.map(|told| told.set.clone()),
+            rejected: self.view.rejected.clone(),
+            told_at: told.map(|told| told.at),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Settling: all that is due by now is done, in the order in which it must be seen. It runs at the end of each call,
+//! so no call has to remember what it owes.
+
+use std::sync::Arc;
+
+use super::config::{OnStale, Refresh};
+use super::event::{Action, Event};
+use super::snapshot::{Generation, Problem, Silence, Snapshot, Source, Unavailable};
+use super::{Link, ServerHalf};
+use crate::time::Time;
+
+impl ServerHalf {
+    pub(super) fn settle(&mut self, now: Time) {
+        if let Some(waited) = self.asking.lose_overdue(self.config.deadline, now) {
+            self.question_failed(Problem::NoAnswer { waited }, now);
+        }
+        if let Refresh::Poll(wait) = self.config.refresh
+            && self.unannounced_since().is_some_and(|told_at| now.since(told_at) >= wait)
+        {
+            self.invalidate();
+        }
+        if self.wants_to_ask() && self.asking.take_turn(!self.gate.is_empty(), now) {
+            let id = self.asking.ask(self.generation, now);
+            self.counters.asked += 1;
+            self.actions.push_back(Action::Ask(id.clone()));
+            self.report(Event::Asked { id, generation: self.generation });
+        }
+        self.publish(now);
+        self.release(now);
+    }
+
+    /// Work under roots that left is ended first, then the new snapshot is shown, then requests are
+    /// released to see it.
+    fn publish(&mut self, now: Time) {
+        let snapshot = self.compose(now);
+        if *self.published == snapshot {
+            return;
+        }
+        let first = self.published.answered.is_none();
+        let diff = self.published.roots.diff(&snapshot.roots);
+        self.published = Arc::new(snapshot);
+        if !diff.is_empty() {
+            let ending = self.work.reconcile(&self.published.roots);
+            let (leases, subscriptions) = (ending.leases.len(), ending.subscriptions.len());
+            self.counters.revoked += leases as u64;
+            self.actions.extend(ending.leases.into_iter().map(Action::Revoke));
+            self.end_subscriptions(ending.subscriptions);
+            // Before the first answer nobody has been shown a list that could change.
+            if self.resources_list_changed && !first {
+                self.actions.push_back(Action::ResourceListChanged);
+            }
+            self.report(Event::Changed { diff, leases, subscriptions });
+        }
+        self.actions.push_back(Action::Publish(self.published.clone()));
+    }
+
+    fn release(&mut self, now: Time) {
+        let mut gate = std::mem::take(&mut self.gate);
+        let deadline = self.config.deadline;
+        let released = gate.release(|wait| {
+            self.outcome(wait.needs).or_else(|| {
+                let waited = now.since(wait.since);
+                let what = if self.link < Link::Open { Silence::Initialized } else { Silence::Answer };
+                (waited >= deadline).then(|| self.fallback(Unavailable::Deadline { what, waited }))
+            })
+        });
+        self.gate = gate;
+        self.actions.extend(released.into_iter().map(|(wait, outcome)| Action::Release(wait, outcome)));
+    }
+
+    pub(super) fn end_subscriptions(&mut self, uris: Vec<Arc<str>>) {
+        self.counters.ended += uris.len() as u64;
+        self.actions.extend(uris.into_iter().map(Action::ResourceUpdated));
+    }
+
+    /// What a request that needs an answer covering `needs` gets now, if anything yet.
+    pub(super) fn outcome(&mut self, needs: Generation) -> Option<Result<Arc<Snapshot>, Unavailable>> {
+        if self.link == Link::Closed {
+            return Some(Err(Unavailable::Closed));
+        }
+        let counts = matches!(self.source(), Source::Nobody | Source::Client);
+        if !counts || self.published.covers(needs) {
+            return Some(Ok(self.published.clone()));
+        }
+        let problem = self.last_problem.clone().filter(|_| self.asking.hopeless())?;
+        Some(self.fallback(Unavailable::Failing { problem }))
+    }
+
+    /// What the settings give instead of a fresh set.
+    pub(super) fn fallback(&mut self, why: Unavailable) -> Result<Arc<Snapshot>, Unavailable> {
+        self.counters.missed += 1;
+        match self.config.on_stale {
+            OnStale::Stale if self.view.told.is_some() => Ok(self.published.clone()),
+            OnStale::Operator => Ok(Arc::new(Snapshot {
+                source: Source::Fallback,
+                roots: self.config.operator.clone(),
+                ..Snapshot::clone(&self.published)
+            })),
+            OnStale::Error | OnStale::Stale => Err(why),
+        }
+    }
+}
