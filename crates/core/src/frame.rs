@@ -127,8 +127,9 @@ pub enum ServerFrame<'a> {
 pub enum Verdict {
     /// Hand it on untouched.
     Pass,
-    /// Hand it on with this `roots` capability declared. Only for a client's `initialize`.
-    Declare(RootsCapability),
+    /// Hand it on with this `roots` capability declared, or with none, whatever stood there. Only for a client's
+    /// `initialize`.
+    Declare(Option<RootsCapability>),
     /// Do not hand it on: it was the half's own affair.
     Swallow,
 }

@@ -147,14 +147,16 @@ pub(crate) fn roots_refusal(id: RequestId) -> ClientJsonRpcMessage {
     JsonRpcMessage::error(error, Some(wire_id(id)))
 }
 
-/// Declares the capability in an `initialize` request, in the place of whatever stood there.
-pub(crate) fn declare(message: &mut ClientJsonRpcMessage, capability: RootsCapability) {
+/// Declares the capability in an `initialize` request, or none, in the place of whatever stood there.
+pub(crate) fn declare(message: &mut ClientJsonRpcMessage, capability: Option<RootsCapability>) {
     if let JsonRpcMessage::Request(request) = message
         && let ClientRequest::InitializeRequest(initialize) = &mut request.request
     {
-        let mut roots = RootsCapabilities::default();
-        roots.list_changed = Some(capability.list_changed);
-        initialize.params.capabilities.roots = Some(roots);
+        initialize.params.capabilities.roots = capability.map(|capability| {
+            let mut roots = RootsCapabilities::default();
+            roots.list_changed = Some(capability.list_changed);
+            roots
+        });
     }
 }
 

@@ -110,9 +110,7 @@ impl HostHalf {
         match frame {
             ClientFrame::Initialize { .. } if self.link == Link::Opening => {
                 self.link = Link::Declared;
-                if let Some(capability) = self.config.declare {
-                    return Verdict::Declare(capability);
-                }
+                return Verdict::Declare(self.config.declare);
             }
             ClientFrame::Initialized if self.link < Link::Open => {
                 self.link = Link::Open;

@@ -121,7 +121,7 @@ fn millis(millis: u64) -> Duration {
 fn h1_declares_what_it_does() {
     let mut bench = Bench::connected(HostConfig::default(), &["/a"]);
     let declared = bench.sends(ClientFrame::Initialize { roots: None });
-    assert_eq!(declared, Verdict::Declare(RootsCapability { list_changed: true }));
+    assert_eq!(declared, Verdict::Declare(Some(RootsCapability { list_changed: true })));
 
     for declare in [None, Some(RootsCapability { list_changed: false })] {
         let mut bench = Bench::declaring(HostConfig { declare, ..HostConfig::default() }, &["/a"]);
@@ -132,7 +132,9 @@ fn h1_declares_what_it_does() {
         assert_eq!(bench.held_back(), [HeldBack::NotDeclared]);
     }
 
-    let mut bench = Bench::declaring(HostConfig { declare: None, ..HostConfig::default() }, &["/a"]);
+    let mut bench = Bench::connected(HostConfig { declare: None, ..HostConfig::default() }, &["/a"]);
+    let by_the_client = ClientFrame::Initialize { roots: Some(RootsCapability::default()) };
+    assert_eq!(bench.sends(by_the_client), Verdict::Declare(None), "what it declared itself would be dead");
     let id = RequestId::Number(1);
     let _ = bench.half.handle_inbound(ServerFrame::ListRoots { id: &id }, bench.now);
     bench.drain();

@@ -109,6 +109,10 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
                         self.session.close();
                         return None;
                     };
+                    if waiting {
+                        // Nobody took it along in time, and a busy client must not keep it waiting.
+                        self.inject(Outbox::everything);
+                    }
                     if self.hear(&message) == Verdict::Pass {
                         self.read = Some(message);
                     }
