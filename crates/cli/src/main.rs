@@ -5,7 +5,10 @@ mod host;
 mod log;
 mod serve;
 
+use std::time::Duration;
+
 use clap::{Parser, Subcommand};
+use mcp_roots::core::server_half::parse_duration;
 
 use exit::Exit;
 
@@ -44,4 +47,11 @@ fn main() -> std::process::ExitCode {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(exit) => exit.report(),
     }
+}
+
+/// Reads a duration on the command line.
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text)
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "use a whole number above zero and ms, s or m, such as 500ms, 5s or 1m".into())
 }

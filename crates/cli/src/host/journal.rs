@@ -10,7 +10,7 @@ pub(super) struct Journal {
     pub(super) asked: u64,
     pub(super) held_back: u64,
     pub(super) unheeded: u64,
-    /// Announced, and not asked about since.
+    /// Announced, and not asked about and answered since.
     pub(super) open: bool,
     /// How long the server took over the last announcement that it asked about.
     pub(super) took: Option<Duration>,
@@ -25,9 +25,9 @@ impl Journal {
             }
             HostEvent::Asked { after } => {
                 self.asked += 1;
-                self.open = false;
                 self.took = after.or(self.took);
             }
+            HostEvent::Answered { .. } => self.open = false,
             HostEvent::HeldBack(_) => self.held_back += 1,
             HostEvent::Unheeded { .. } => self.unheeded += 1,
             _ => {}

@@ -15,7 +15,6 @@ use std::time::Duration;
 use clap::Args;
 use mcp_roots::Workspace;
 use mcp_roots::core::frame::RootsCapability;
-use mcp_roots::core::server_half::parse_duration;
 
 use crate::exit::Exit;
 use prompt::Lines;
@@ -37,7 +36,7 @@ pub(crate) struct HostArgs {
     #[arg(long, value_name = "WHAT", value_parser = declaration, default_value = "list-changed")]
     declare: Declaration,
     /// How long a server may take over a request, such as 500ms, 30s or 5m.
-    #[arg(long, value_parser = duration, default_value = "60s")]
+    #[arg(long, value_parser = crate::duration, default_value = "60s")]
     timeout: Duration,
     /// What is logged to the standard error: off, error, warn, info, debug, trace, or directives.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
@@ -107,10 +106,4 @@ fn declaration(text: &str) -> Result<Declaration, String> {
         "none" => Ok(None),
         _ => Err("use list-changed, plain or none".into()),
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text)
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| "use a whole number above zero and ms, s or m, such as 500ms, 30s or 5m".into())
 }

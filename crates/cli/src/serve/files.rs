@@ -24,6 +24,8 @@ pub(super) enum ReadError {
     Boundary(#[from] BoundaryError),
     #[error("{0} is a directory; list_directory says what is in it")]
     Directory(String),
+    #[error("{0} is neither a file nor a directory; a pipe or a device could keep its reader waiting for ever")]
+    NoFile(String),
     #[error("{path} is {size} bytes long, and one answer holds {LONGEST}. Read a part of it with head or tail")]
     TooLong { path: String, size: u64 },
     #[error("{path} cannot be read: {error}")]
@@ -57,6 +59,9 @@ fn part(
     let metadata = place.metadata()?;
     if metadata.is_dir() {
         return Err(ReadError::Directory(path));
+    }
+    if !metadata.is_file() {
+        return Err(ReadError::NoFile(path));
     }
     let file = place.open()?;
     match read(file, metadata.len()) {

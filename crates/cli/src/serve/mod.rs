@@ -5,11 +5,12 @@ mod server;
 mod status;
 mod subscriptions;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use mcp_roots::core::server_half::{ClientRootsUse, parse_duration};
+use mcp_roots::core::server_half::ClientRootsUse;
 use mcp_roots::{OnStale, Policy, Refresh, TrackOptions};
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
@@ -27,7 +28,7 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     policy: Option<Policy>,
     /// How long a call waits for the client's roots at most, such as 500ms, 5s or 1m.
-    #[arg(long, value_parser = duration, default_value = "5s")]
+    #[arg(long, value_parser = crate::duration, default_value = "5s")]
     deadline: Duration,
     /// What a call gets when the roots are not known in time: an error, the stale set, or the operator's DIRs.
     #[arg(long, value_name = "error|stale|operator", default_value = "error")]
@@ -54,6 +55,9 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
     };
     tracing::info!("policy {policy}, since {why}; {} directories of the operator", args.dirs.len());
     warn_of_missing(&args.dirs);
+    if std::io::stdin().is_terminal() {
+        tracing::info!("waiting for an MCP client on the standard input; to try it by hand, use `mcp-roots host`");
+    }
     let options = TrackOptions::default()
         .policy(policy)
         .operator_dirs(&args.dirs)
@@ -86,10 +90,4 @@ fn warn_of_missing(dirs: &[PathBuf]) {
             tracing::warn!("{}: {error}; it is served once it is there", dir.display());
         }
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text)
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| "use a whole number above zero and ms, s or m, such as 500ms, 5s or 1m".into())
 }

@@ -56,7 +56,9 @@ async fn a_subscription_hears_of_changes_and_after_its_root_left_of_none_but_the
     let mut client = Client::connect(mcp_roots(["serve"]), announcing(), roots_of(&[tree.at("a"), tree.at("b")])).await;
     assert!(client.request("resources/subscribe", json!({ "uri": uri })).await.get("error").is_none());
     let updated = "notifications/resources/updated";
-    std::fs::write(&file, "changed, and longer\n").unwrap();
+    // One write, so that it is one change for whoever looks.
+    let mut appending = std::fs::OpenOptions::new().append(true).open(&file).unwrap();
+    std::io::Write::write_all(&mut appending, b"and more\n").unwrap();
     client.hears(updated, 1).await;
     // Replaced, as editors do.
     std::fs::write(tree.at("a/new"), "changed once more, and longer still\n").unwrap();
@@ -299,6 +301,7 @@ async fn opens_are_confined_and_links_inside_are_followed() {
     symlink("name", tree.at("a/in-relative")).unwrap();
     symlink(tree.at("b"), tree.at("a/to-other-root")).unwrap();
     symlink(tree.at("a"), tree.at("alias")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(tree.at("a/pipe")).status().unwrap().success());
     let roots = roots_of(&[tree.at("alias"), tree.at("b")]);
     let mut client = Client::connect(mcp_roots(["serve"]), announcing(), roots).await;
     for inside in [
@@ -315,6 +318,8 @@ async fn opens_are_confined_and_links_inside_are_followed() {
     }
     let (text, _) = client.call("read_text_file", json!({"path": tree.at("alias/to-other-root/name")})).await;
     assert_eq!(text, "this is b\n", "a link to another root is inside");
+    let (text, is_error) = client.call("read_text_file", json!({"path": tree.at("a/pipe")})).await;
+    assert!(is_error && text.contains("neither a file nor a directory"), "{text}");
     for outside in ["secret", "a-secret/x", "alias/out", "alias/out-relative", "alias/../secret", "c/name"] {
         let (text, is_error) = client.call("read_text_file", json!({"path": tree.at(outside)})).await;
         assert!(is_error && text.contains("outside"), "{outside}: {text}");
