@@ -1,5 +1,6 @@
 //! All integration tests of the library, in one binary.
 
+mod boundary;
 mod examples;
 mod pair;
 mod publishing;
