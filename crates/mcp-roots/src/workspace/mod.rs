@@ -1,6 +1,7 @@
 //! A workspace: the folders that a host exposes to its servers, each only while it can be reached.
 
-use std::collections::HashMap;
+mod reach;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,17 +13,19 @@ use mcp_roots_core::workspace::{Folder, Folders};
 use tokio::sync::watch;
 
 use crate::local::{LocalPathError, root_path};
+use reach::Reach;
 
 /// How often folders are looked at while a server is told of them.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// How long one folder may keep a check waiting; a dead network disk answers never.
+/// How long folders may keep a check waiting.
 const CHECK_DEADLINE: Duration = Duration::from_secs(2);
 
 /// The folders that a host exposes. Cheap to clone; every clone is the same workspace, and one workspace
 /// serves any number of connections.
 ///
 /// A folder that cannot be reached is withheld, and comes back when it can be. Each method changes the set
-/// at once; several changes that belong together go through [`Workspace::batch`].
+/// at once; several changes that belong together go through [`Workspace::batch`]. A method that adds folders looks
+/// at them on the disk, and takes as long as that takes; nobody else waits for it.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     shared: Arc<Shared>,
@@ -30,7 +33,11 @@ pub struct Workspace {
 
 #[derive(Debug)]
 struct Shared {
+    /// Held for a whole change, so that none undoes another.
+    changing: Mutex<()>,
+    /// Never held while a disk is looked at.
     folders: Mutex<Folders>,
+    reach: Reach,
     exposed: watch::Sender<RootSet>,
     checked: AtomicBool,
 }
@@ -63,7 +70,9 @@ impl Workspace {
     pub fn new() -> Self {
         Workspace {
             shared: Arc::new(Shared {
+                changing: Mutex::default(),
                 folders: Mutex::default(),
+                reach: Reach::new(reach::on_disk, CHECK_DEADLINE),
                 exposed: watch::Sender::new(RootSet::default()),
                 checked: AtomicBool::new(false),
             }),
@@ -127,9 +136,14 @@ impl Workspace {
     ///
     /// The error that `change` gives.
     pub fn batch<T>(&self, change: impl FnOnce(&mut Batch) -> Result<T, WorkspaceError>) -> Result<T, WorkspaceError> {
-        let mut folders = self.folders();
-        let mut batch = Batch { folders: folders.clone() };
+        let _changing = self.shared.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut batch = Batch { folders: self.folders().clone() };
         let result = change(&mut batch)?;
+        let mut folders = self.folders();
+        // A check may have found something meanwhile.
+        batch
+            .folders
+            .looked_at(&folders.iter().map(|folder| (folder.uri.path().clone(), folder.withheld.clone())).collect());
         *folders = batch.folders;
         self.shared.expose(&folders);
         Ok(result)
@@ -205,7 +219,7 @@ impl Batch {
     pub fn add_uri(&mut self, uri: &str, name: Option<&str>) -> Result<(), WorkspaceError> {
         let parsed = RootUri::parse(uri, PathRules::native());
         let parsed = parsed.map_err(|refusal| WorkspaceError::Uri { uri: uri.into(), refusal })?;
-        let withheld = unreachable(parsed.path());
+        let withheld = reach::on_disk(parsed.path());
         self.folders.add(Folder { withheld, ..Folder::new(parsed, name.map(Arc::from)) });
         Ok(())
     }
@@ -262,36 +276,15 @@ impl Shared {
 
     async fn check(&self) {
         let paths: Vec<RootPath> = self.folders().iter().map(|folder| folder.uri.path().clone()).collect();
-        let mut found = HashMap::with_capacity(paths.len());
-        for path in paths {
-            let looked_at = path.clone();
-            let look = tokio::task::spawn_blocking(move || unreachable(&looked_at));
-            let withheld = match tokio::time::timeout(CHECK_DEADLINE, look).await {
-                Ok(Ok(withheld)) => withheld,
-                Ok(Err(_)) | Err(_) => Some("it does not respond".into()),
-            };
-            found.insert(path, withheld);
-        }
+        let found = self.reach.look_at(&paths).await;
         let mut folders = self.folders();
         folders.looked_at(&found);
         self.expose(&folders);
     }
 }
 
-/// Why a folder cannot be reached now, if it cannot.
-fn unreachable(path: &RootPath) -> Option<Arc<str>> {
-    let Some(native) = path.to_native() else {
-        return Some("it is a path of another system".into());
-    };
-    let looked = std::fs::metadata(&native).and_then(|metadata| match metadata.is_dir() {
-        true => std::fs::read_dir(&native).map(drop),
-        false => std::fs::File::open(&native).map(drop),
-    });
-    looked.err().map(|error| error.to_string().into())
-}
-
 fn folder(path: &RootPath, name: Option<&str>) -> Folder {
-    Folder { withheld: unreachable(path), ..Folder::new(RootUri::from_path(path), name.map(Arc::from)) }
+    Folder { withheld: reach::on_disk(path), ..Folder::new(RootUri::from_path(path), name.map(Arc::from)) }
 }
 
 fn found(found: bool, dir: &Path) -> Result<(), WorkspaceError> {
