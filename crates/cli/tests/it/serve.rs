@@ -114,6 +114,16 @@ async fn a_client_without_roots_is_never_asked() {
 }
 
 #[tokio::test]
+async fn without_any_roots_a_call_says_how_to_come_by_some() {
+    let tree = Tree::new();
+    for (roots, answers) in [(Value::Null, Answers::Silence), (announcing(), Answers::Roots(vec![]))] {
+        let mut client = Client::connect(mcp_roots(["serve"]), roots, answers).await;
+        let (text, is_error) = client.call("read_text_file", json!({"path": tree.at("a/name")})).await;
+        assert!(is_error && text.contains("there are none") && text.contains("Open a folder in the client"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_notification_from_a_client_that_did_not_declare_it_changes_nothing() {
     let tree = Tree::new();
     let mut client = Client::connect(mcp_roots(["serve"]), json!({}), roots_of(&[tree.at("a")])).await;

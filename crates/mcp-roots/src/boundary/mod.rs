@@ -10,6 +10,7 @@
 mod resolve;
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,14 +33,14 @@ pub struct Boundary {
 #[non_exhaustive]
 pub enum BoundaryError {
     /// It is outside every root, or a link leads out of its root.
-    #[error("{} is outside the roots in force ({roots}){}", path.display(), advice(*known))]
+    #[error("{} is outside the roots in force ({roots}){}", path.display(), hint)]
     Outside {
         /// What was asked for.
         path: PathBuf,
         /// The roots in force, in words.
         roots: String,
-        /// Whether the roots in force are what the client says now.
-        known: bool,
+        /// What to do about it.
+        hint: Hint,
     },
     /// A relative path, and not exactly one root to take it from.
     #[error("{} is relative, and there are several roots it could be taken from ({roots}). Give an absolute path", path.display())]
@@ -65,6 +66,30 @@ pub enum BoundaryError {
         /// What the system said.
         error: io::Error,
     },
+}
+
+/// What to do when something is outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hint {
+    /// There are roots, and they are what the client says now.
+    AskElsewhere,
+    /// The client has no roots to give, or no folder open, and the server has no directories of its own.
+    OpenAFolder,
+    /// What is known of the client's roots may be out of date.
+    Uncertain,
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Hint::AskElsewhere => ". Ask for something under one of them, or have the client add the folder",
+            Hint::OpenAFolder => {
+                ". Open a folder in the client, if it has roots to give, or run the server with directories of its own"
+            }
+            Hint::Uncertain => ". The client has not said which folders are open; what it said last may be out of date",
+        })
+    }
 }
 
 impl BoundaryError {
@@ -177,13 +202,5 @@ impl Place {
 
     fn failed(&self, error: io::Error) -> BoundaryError {
         BoundaryError::Io { path: self.asked.clone(), error }
-    }
-}
-
-fn advice(known: bool) -> &'static str {
-    if known {
-        ". Ask for something under one of them, or have the client add the folder"
-    } else {
-        ". The client has not said which folders are open; what it said last may be out of date"
     }
 }

@@ -11,7 +11,7 @@ use mcp_roots_core::server_half::{Snapshot, State};
 use mcp_roots_core::set::{Root, RootSet};
 use mcp_roots_core::uri::{RootPath, RootUri};
 
-use super::{BoundaryError, Place};
+use super::{BoundaryError, Hint, Place};
 use crate::track::in_words;
 
 #[derive(Debug)]
@@ -123,11 +123,12 @@ impl Resolver {
     }
 
     fn outside(&self, asked: &Path) -> BoundaryError {
-        BoundaryError::Outside {
-            path: asked.into(),
-            roots: in_words(&self.snapshot.roots),
-            known: matches!(self.snapshot.state, State::Fresh | State::Unsupported),
-        }
+        let hint = match self.snapshot.state {
+            State::Fresh | State::Unsupported if self.snapshot.roots.is_empty() => Hint::OpenAFolder,
+            State::Fresh | State::Unsupported => Hint::AskElsewhere,
+            _ => Hint::Uncertain,
+        };
+        BoundaryError::Outside { path: asked.into(), roots: in_words(&self.snapshot.roots), hint }
     }
 }
 
