@@ -255,6 +255,7 @@ impl ServerHandler for FileServer {
         let (place, lease) = self.resource(&request.uri).await?;
         self.subscriptions
             .add(request.uri, place, lease, context.peer)
+            .await
             .map_err(|error| ErrorData::invalid_request(error.to_string(), None))
     }
 
@@ -336,7 +337,7 @@ fn resource(path: &Path) -> Option<Resource> {
 }
 
 /// Runs what blocks where it may. The work cannot panic but by a bug, and then so does this.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) => std::panic::resume_unwind(error.into_panic()),

@@ -18,6 +18,8 @@ use rmcp::service::Peer;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use super::server::blocking;
+
 /// How many subscriptions one client may have.
 const MOST: usize = 1_000;
 /// How long events are collected before a look.
@@ -64,25 +66,31 @@ type Sight = Option<(u64, Option<SystemTime>)>;
 impl Subscriptions {
     /// Tells `peer` of changes at `place` until the lease is revoked. A second subscription to a resource takes
     /// the place of the first.
-    pub(super) fn add(&self, uri: String, place: Place, lease: Lease, peer: Peer<RoleServer>) -> Result<(), TooMany> {
+    pub(super) async fn add(
+        &self,
+        uri: String,
+        place: Place,
+        lease: Lease,
+        peer: Peer<RoleServer>,
+    ) -> Result<(), TooMany> {
         self.remove(&uri);
-        let path = place.path().to_owned();
-        // A file is watched through its directory, since editors replace files.
-        let is_dir = place.metadata().is_ok_and(|metadata| metadata.is_dir());
-        let directory = if is_dir { path.clone() } else { path.parent().unwrap_or(&path).to_owned() };
-        {
-            let mut active = self.shared.active();
-            if active.len() >= MOST {
-                return Err(TooMany);
+        let shared = self.shared.clone();
+        let (place, directory, seen) = blocking(move || shared.watch(place)).await;
+        let (path, hint) = (place.path().to_owned(), Arc::new(Notify::new()));
+        let following = Following { uri: uri.clone(), place: Arc::new(place), peer, hint: hint.clone(), seen };
+        let task = tokio::spawn(follow(Arc::downgrade(&self.shared), following, lease)).abort_handle();
+        match self.shared.admit(uri, Subscription { path, directory, hint, task }) {
+            Ok(None) => Ok(()),
+            // Two that came together for one resource: the later stands.
+            Ok(Some(earlier)) => {
+                self.shared.end(&earlier);
+                Ok(())
             }
-            let hint = Arc::new(Notify::new());
-            let seen = look(&place);
-            let following = Following { uri: uri.clone(), place: Arc::new(place), peer, hint: hint.clone(), seen };
-            let task = tokio::spawn(follow(Arc::downgrade(&self.shared), following, lease)).abort_handle();
-            active.insert(uri, Subscription { path, directory: directory.clone(), hint, task });
+            Err(refused) => {
+                self.shared.end(&refused);
+                Err(TooMany)
+            }
         }
-        self.shared.watches().watch(&directory, &self.shared);
-        Ok(())
     }
 
     /// Ends a subscription, if it is there.
@@ -100,12 +108,33 @@ impl Shared {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes a subscription in, and gives back the one whose place it takes; or gives it back, if there are too many.
+    fn admit(&self, uri: String, subscription: Subscription) -> Result<Option<Subscription>, Subscription> {
+        let mut active = self.active();
+        if active.len() >= MOST { Err(subscription) } else { Ok(active.insert(uri, subscription)) }
+    }
+
     fn remove(&self, uri: &str) {
         let removed = self.active().remove(uri);
         if let Some(subscription) = removed {
-            subscription.task.abort();
-            self.watches().unwatch(&subscription.directory);
+            self.end(&subscription);
         }
+    }
+
+    fn end(&self, subscription: &Subscription) {
+        subscription.task.abort();
+        self.watches().unwatch(&subscription.directory);
+    }
+
+    /// Has a place watched, and looks at it then, so that no change falls between. Blocks.
+    fn watch(self: &Arc<Self>, place: Place) -> (Place, PathBuf, Sight) {
+        // A file is watched through its directory, since editors replace files.
+        let path = place.path();
+        let is_dir = place.metadata().is_ok_and(|metadata| metadata.is_dir());
+        let directory = if is_dir { path } else { path.parent().unwrap_or(path) }.to_owned();
+        self.watches().watch(&directory, self);
+        let seen = look(&place);
+        (place, directory, seen)
     }
 
     /// Something happened at these paths; at all of them, if there are none.
@@ -186,7 +215,7 @@ impl Following {
                 () = tokio::time::sleep(POLL) => {}
             }
             let place = self.place.clone();
-            let Ok(now) = tokio::task::spawn_blocking(move || look(&place)).await else { return };
+            let now = blocking(move || look(&place)).await;
             if now == self.seen {
                 continue;
             }
