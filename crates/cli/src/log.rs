@@ -1,7 +1,5 @@
 //! Logs go to the standard error; the standard output belongs to the protocol or to the person at it.
 
-use std::io::IsTerminal;
-
 use tracing_subscriber::EnvFilter;
 
 use crate::exit::Exit;
@@ -18,11 +16,10 @@ pub(crate) fn start(level: &str) -> Result<(), Exit> {
     let filter = EnvFilter::try_new(&directives).map_err(|error| {
         Exit::Usage(format!("--log {level:?} cannot be read: {error}. Use one of {}", levels.join(", ")))
     })?;
-    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(colours)
+        .with_ansi(crate::colours(&std::io::stderr()))
         .with_target(false)
         .init();
     Ok(())

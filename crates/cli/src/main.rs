@@ -5,6 +5,7 @@ mod host;
 mod log;
 mod serve;
 
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
@@ -54,4 +55,9 @@ fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text)
         .filter(|duration| !duration.is_zero())
         .ok_or_else(|| "use a whole number above zero and ms, s or m, such as 500ms, 5s or 1m".into())
+}
+
+/// Whether a stream is shown in colours: only a terminal, and not if `NO_COLOR` says otherwise.
+fn colours(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -19,6 +19,16 @@ pub(crate) fn half_id(id: &NumberOrString) -> RequestId {
     }
 }
 
+/// The id of a request, or of the request that a response is for.
+pub(crate) fn message_id<Req, Resp, Not>(message: &JsonRpcMessage<Req, Resp, Not>) -> Option<RequestId> {
+    match message {
+        JsonRpcMessage::Request(request) => Some(half_id(&request.id)),
+        JsonRpcMessage::Response(response) => Some(half_id(&response.id)),
+        JsonRpcMessage::Error(error) => error.id.as_ref().map(half_id),
+        JsonRpcMessage::Notification(_) => None,
+    }
+}
+
 fn wire_id(id: RequestId) -> NumberOrString {
     match id {
         RequestId::Number(number) => NumberOrString::Number(number),
@@ -26,7 +36,7 @@ fn wire_id(id: RequestId) -> NumberOrString {
     }
 }
 
-/// Describes a message from a client. `id` is the message's own, as [`client_message_id`] gives it; an
+/// Describes a message from a client. `id` is the message's own, as [`message_id`] gives it; an
 /// answer is read only if the half `awaits` it.
 pub(crate) fn client_frame<'a>(
     message: &'a ClientJsonRpcMessage,
@@ -64,15 +74,6 @@ pub(crate) fn client_frame<'a>(
     }
 }
 
-pub(crate) fn client_message_id(message: &ClientJsonRpcMessage) -> Option<RequestId> {
-    match message {
-        JsonRpcMessage::Request(request) => Some(half_id(&request.id)),
-        JsonRpcMessage::Response(response) => Some(half_id(&response.id)),
-        JsonRpcMessage::Error(error) => error.id.as_ref().map(half_id),
-        JsonRpcMessage::Notification(_) => None,
-    }
-}
-
 /// Describes a message from a server.
 pub(crate) fn server_frame<'a>(message: &'a ServerJsonRpcMessage, id: Option<&'a RequestId>) -> ServerFrame<'a> {
     match (message, id) {
@@ -98,15 +99,6 @@ pub(crate) fn server_frame<'a>(message: &'a ServerJsonRpcMessage, id: Option<&'a
             _ => ServerFrame::Other,
         },
         _ => ServerFrame::Other,
-    }
-}
-
-pub(crate) fn server_message_id(message: &ServerJsonRpcMessage) -> Option<RequestId> {
-    match message {
-        JsonRpcMessage::Request(request) => Some(half_id(&request.id)),
-        JsonRpcMessage::Response(response) => Some(half_id(&response.id)),
-        JsonRpcMessage::Error(error) => error.id.as_ref().map(half_id),
-        JsonRpcMessage::Notification(_) => None,
     }
 }
 

@@ -35,6 +35,13 @@ impl Clock {
 
 pub(crate) type Sending = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// Waits for sends, one after the other.
+pub(crate) async fn in_turn(sendings: Vec<Sending>) {
+    for sending in sendings {
+        sending.await;
+    }
+}
+
 /// Sends what was injected while messages were read, one after the other, on a task of its own: the read
 /// loop waits for no peer.
 #[derive(Debug)]

@@ -46,12 +46,8 @@ pub(crate) struct HostArgs {
     command: Vec<String>,
 }
 
-/// What to declare of roots.
-type Declaration = Option<RootsCapabilityArg>;
-
-/// A capability, as clap can carry it.
-#[derive(Clone, Copy, Debug)]
-struct RootsCapabilityArg(RootsCapability);
+/// What to declare of roots. Under a name of its own, since an option of type `Option` is one that may be absent.
+type Declaration = Option<RootsCapability>;
 
 pub(crate) async fn run(args: HostArgs) -> Result<(), Exit> {
     crate::log::start(&args.log)?;
@@ -59,8 +55,7 @@ pub(crate) async fn run(args: HostArgs) -> Result<(), Exit> {
     let interactive = std::io::stdin().is_terminal() && !args.json;
     let (mut lines, printer) = Lines::open(interactive)?;
     let screen = Screen::start(args.json, printer);
-    let declare = args.declare.map(|capability| capability.0);
-    let mut session = Session::open(&args.command, workspace, declare, args.timeout, screen.clone()).await?;
+    let mut session = Session::open(&args.command, workspace, args.declare, args.timeout, screen.clone()).await?;
     let outcome = converse(&mut session, &mut lines).await;
     let ended = session.close().await;
     screen.flush().await;
@@ -101,8 +96,8 @@ async fn converse(session: &mut Session, lines: &mut Lines) -> Result<(), Exit> 
 
 fn declaration(text: &str) -> Result<Declaration, String> {
     match text {
-        "list-changed" => Ok(Some(RootsCapabilityArg(RootsCapability { list_changed: true }))),
-        "plain" => Ok(Some(RootsCapabilityArg(RootsCapability { list_changed: false }))),
+        "list-changed" => Ok(Some(RootsCapability { list_changed: true })),
+        "plain" => Ok(Some(RootsCapability { list_changed: false })),
         "none" => Ok(None),
         _ => Err("use list-changed, plain or none".into()),
     }

@@ -1,6 +1,6 @@
 //! What `host` shows: for people, with arrows for directions; for programs, one JSON object a line.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use mcp_roots::core::host_half::HostEvent;
 use mcp_roots::core::set::{Diff, RootSet};
@@ -89,7 +89,7 @@ pub(super) enum Note {
 impl Screen {
     pub(super) fn start(json: bool, mut printer: Printer) -> Self {
         let (queue, mut items) = mpsc::unbounded_channel();
-        let style = Style { colours: !json && std::io::stdout().is_terminal() && no_color_unset() };
+        let style = Style { colours: !json && crate::colours(&std::io::stdout()) };
         tokio::spawn(async move {
             while let Some(item) = items.recv().await {
                 match item {
@@ -221,8 +221,4 @@ fn listed(items: &[String]) -> String {
 
 fn counted(roots: usize) -> String {
     if roots == 1 { "1 root".into() } else { format!("{roots} roots") }
-}
-
-fn no_color_unset() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

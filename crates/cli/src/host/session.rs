@@ -169,11 +169,11 @@ impl Session {
 
     /// Changes the workspace, and follows the change until the server has dealt with it.
     async fn change(&mut self, change: impl FnOnce(&Workspace) -> Result<(), WorkspaceError>) -> Outcome {
-        let before = self.journal.borrow_and_update().clone();
-        let exposed = self.workspace.exposed().borrow().clone();
+        let before = self.journal.borrow().clone();
+        let exposed = self.exposed.borrow().clone();
         change(&self.workspace)?;
         self.show_withheld();
-        if *self.workspace.exposed().borrow() == exposed {
+        if *self.exposed.borrow() == exposed {
             self.screen.show(Note::Unchanged);
             return Ok(self.list());
         }
@@ -204,12 +204,11 @@ impl Session {
 
     /// Shows the boundary as the server tells it. Servers take a while to apply an answer (the reference server
     /// looks at each folder first), so one that tells something else than what is exposed is asked again.
-    async fn show_boundary(&mut self) {
+    async fn show_boundary(&self) {
         if !self.tells_boundary {
             return;
         }
-        let exposed = self.exposed.borrow_and_update().clone();
-        let exposed: Vec<String> = exposed.iter().map(|root| root.uri.path().to_string()).collect();
+        let exposed: Vec<String> = self.exposed.borrow().iter().map(|root| root.uri.path().to_string()).collect();
         let asked_at = Instant::now();
         loop {
             let call = self.service.call_tool(CallToolRequestParams::new(BOUNDARY_TOOL));

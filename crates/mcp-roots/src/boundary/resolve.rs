@@ -79,9 +79,9 @@ impl Resolver {
     }
 
     fn under(&self, root: &Root, path: &RootPath, asked: &Path) -> io::Result<Place> {
-        let base = root_base(root, path);
-        let (directory, relative) = open_root(root, &base)?;
-        let relative = match path.relative_to(&base) {
+        let base = root.uri.reading_above(path).unwrap_or_else(|| root.uri.path());
+        let (directory, relative) = open_root(root, base)?;
+        let relative = match path.relative_to(base) {
             Some(below) if !below.as_os_str().is_empty() => relative.join(below),
             _ if relative.as_os_str().is_empty() => PathBuf::from("."),
             _ => relative,
@@ -129,14 +129,6 @@ impl Resolver {
             _ => Hint::Uncertain,
         };
         BoundaryError::Outside { path: asked.into(), roots: in_words(&self.snapshot.roots), hint }
-    }
-}
-
-/// Where a root is opened: by its own path, or by the other reading of it if only that exists.
-fn root_base(root: &Root, path: &RootPath) -> RootPath {
-    match root.uri.alternative() {
-        Some(alternative) if !path.starts_with(root.uri.path()) => alternative.clone(),
-        _ => root.uri.path().clone(),
     }
 }
 

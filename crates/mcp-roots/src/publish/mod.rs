@@ -14,7 +14,7 @@ use rmcp::transport::{IntoTransport, Transport};
 use tokio::sync::watch;
 
 use crate::describe;
-use crate::shell::{Clock, Injector, Sending};
+use crate::shell::{Clock, Injector, Sending, in_turn};
 use crate::workspace::Workspace;
 
 /// Publishes `workspace` to the server at the other end of `transport`.
@@ -117,7 +117,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Published<T> {
         mut message: ClientJsonRpcMessage,
     ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
         self.follow_workspace();
-        let id = describe::client_message_id(&message);
+        let id = describe::message_id(&message);
         let frame = describe::client_frame(&message, id.as_ref(), |_| false);
         let verdict = self.half.handle_outbound(frame, self.clock.now());
         if let Verdict::Declare(capability) = verdict {
@@ -126,9 +126,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Published<T> {
         let before = self.wanted();
         let sending = if verdict == Verdict::Swallow { None } else { Some(self.inner.send(message)) };
         async move {
-            for sending in before {
-                sending.await;
-            }
+            in_turn(before).await;
             match sending {
                 Some(sending) => sending.await,
                 None => Ok(()),
@@ -152,7 +150,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Published<T> {
                     };
                     // An answer must hold what has been announced, and the newest there is.
                     self.follow_workspace();
-                    let id = describe::server_message_id(&message);
+                    let id = describe::message_id(&message);
                     let frame = describe::server_frame(&message, id.as_ref());
                     if self.half.handle_inbound(frame, self.clock.now()) == Verdict::Pass {
                         self.inject();

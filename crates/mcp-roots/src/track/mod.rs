@@ -25,7 +25,7 @@ pub use options::TrackOptions;
 pub use roots::Roots;
 
 use crate::describe;
-use crate::shell::{Clock, Injector, Sending};
+use crate::shell::{Clock, Injector, Sending, in_turn};
 
 /// Tracks the roots of the client at the other end of `transport`.
 ///
@@ -69,7 +69,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
         let before = self.begin(Outbox::urgent);
-        let id = describe::server_message_id(&message);
+        let id = describe::message_id(&message);
         let frame = describe::server_frame(&message, id.as_ref());
         let verdict = self.session.turn(|books, now| books.half.handle_outbound(frame, now));
         // Boxed, since the type of a send borrows the transport although the send itself does not.
@@ -129,7 +129,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
 
 impl<T: Transport<RoleServer>> Tracked<T> {
     fn hear(&mut self, message: &ClientJsonRpcMessage) -> Verdict {
-        let id = describe::client_message_id(message);
+        let id = describe::message_id(message);
         self.session.turn(|books, now| {
             let frame = describe::client_frame(message, id.as_ref(), |id| books.half.awaits(id));
             books.half.handle_inbound(frame, now)
@@ -170,12 +170,6 @@ impl<T: Transport<RoleServer>> Tracked<T> {
 impl<T> Drop for Tracked<T> {
     fn drop(&mut self) {
         self.session.close();
-    }
-}
-
-async fn in_turn(sendings: Vec<Sending>) {
-    for sending in sendings {
-        sending.await;
     }
 }
 

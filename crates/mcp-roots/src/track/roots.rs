@@ -86,7 +86,7 @@ impl Roots {
     ///
     /// When no current set could be had, or when no root in force covers `path`.
     pub async fn lease_at(&self, path: RootPath) -> Result<Lease, LeaseError> {
-        let snapshot = self.current().await?;
+        self.current().await?;
         let revoked = CancellationToken::new();
         let lease = self.session.turn(|books, _| {
             let lease = books.half.lease(&path)?;
@@ -95,7 +95,7 @@ impl Roots {
         });
         match lease {
             Some(lease) => Ok(Lease::new(self.session.clone(), lease, path, revoked)),
-            None => Err(LeaseError::outside(&path, &snapshot.roots)),
+            None => Err(LeaseError::outside(&path, &self.snapshot().roots)),
         }
     }
 
