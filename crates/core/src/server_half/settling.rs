@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::config::{OnStale, Refresh};
 use super::event::{Action, Event};
-use super::snapshot::{Generation, Problem, Silence, Snapshot, Source, Unavailable};
+use super::snapshot::{Generation, Problem, Silence, Snapshot, Source, State, Unavailable};
 use super::{Link, ServerHalf};
 use crate::time::Time;
 
@@ -36,7 +36,7 @@ impl ServerHalf {
         if *self.published == snapshot {
             return;
         }
-        let first = self.published.answered.is_none();
+        let shown = self.published.state != State::NotYet;
         let diff = self.published.roots.diff(&snapshot.roots);
         self.published = Arc::new(snapshot);
         if !diff.is_empty() {
@@ -45,8 +45,8 @@ impl ServerHalf {
             self.counters.revoked += leases as u64;
             self.actions.extend(ending.leases.into_iter().map(Action::Revoke));
             self.end_subscriptions(ending.subscriptions);
-            // Before the first answer nobody has been shown a list that could change.
-            if self.resources_list_changed && !first {
+            // Before the client is heard on roots nobody has been shown a list that could change.
+            if self.resources_list_changed && shown {
                 self.actions.push_back(Action::ResourceListChanged);
             }
             self.report(Event::Changed { diff, leases, subscriptions });

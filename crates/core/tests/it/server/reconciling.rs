@@ -168,6 +168,16 @@ fn resource_list_changed_goes_out_only_if_declared_and_only_if_the_roots_in_forc
 }
 
 #[test]
+fn resource_list_changed_goes_out_when_a_client_that_had_no_roots_comes_to_have_some() {
+    let changed = |bench: &Bench| bench.done.iter().filter(|action| **action == Action::ResourceListChanged).count();
+    let mut bench = Bench::announcing(ServerConfig { operator: operator(&["/srv"]), ..config() });
+    bench.answers(&bench.question(), error(-32601, "Method not found"));
+    assert_eq!((bench.roots(), changed(&bench)), (vec!["file:///srv".into()], 0));
+    bench.changes_to(&["file:///a"]);
+    assert_eq!((bench.roots(), changed(&bench)), (vec!["file:///a".into()], 1));
+}
+
+#[test]
 fn b3_bounded_subscriptions() {
     let mut bench = Bench::settled(ServerConfig { max_subscriptions: 2, ..config() }, &["file:///a"]);
     for uri in ["file:///a/1", "file:///a/2", "file:///a/3"] {
