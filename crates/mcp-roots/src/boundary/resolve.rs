@@ -9,10 +9,13 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use mcp_roots_core::server_half::{Snapshot, State};
 use mcp_roots_core::set::{Root, RootSet};
-use mcp_roots_core::uri::{RootPath, RootUri};
+use mcp_roots_core::uri::{PathRules, RootPath, RootUri};
 
 use super::{BoundaryError, Hint, Place};
 use crate::track::in_words;
+
+/// How many links to nothing lead on, one after the other; the system's own limit for links.
+const MOST_LINKS: usize = 40;
 
 #[derive(Debug)]
 pub(super) struct Resolver {
@@ -39,19 +42,34 @@ impl Resolver {
 
     pub(super) fn find(&self, asked: &Path) -> Result<Place, BoundaryError> {
         let path = self.absolute(asked)?;
-        let spelled = self.spelled(&path);
-        match spelled {
+        match self.spelled(&path) {
             Some(Ok(place)) => return Ok(place),
-            // A link inside may lead to a place that is inside all the same, or under another root; and
-            // what is not there under one spelling is not there under another.
-            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(BoundaryError::Io { path: asked.into(), error });
-            }
+            // What is not there under one spelling is not there under another.
+            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => return Err(failed(asked, error)),
+            // A link inside may lead to a place that is inside all the same, or under another root.
             Some(Err(_)) | None => {}
         }
-        self.really(&path)
-            .ok_or_else(|| self.outside(asked))?
-            .map_err(|error| BoundaryError::Io { path: asked.into(), error })
+        let place = self.located(path, asked)?;
+        place.metadata()?;
+        Ok(place)
+    }
+
+    pub(super) fn locate(&self, asked: &Path) -> Result<Place, BoundaryError> {
+        self.located(self.absolute(asked)?, asked)
+    }
+
+    pub(super) fn entry(&self, asked: &Path) -> Result<Place, BoundaryError> {
+        let path = self.absolute(asked)?;
+        let (Some(parent), Some(Component::Normal(name))) = (path.parent(), path.components().next_back()) else {
+            return Err(BoundaryError::Unusable { path: asked.into(), reason: "it does not end in a name" });
+        };
+        match self.located(parent.into(), asked) {
+            Ok(directory) => directory.below(name, asked),
+            Err(BoundaryError::Outside { .. }) if self.really(&path, asked)?.is_some() => {
+                Err(BoundaryError::RootItself { path: asked.into() })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// By the spelling of the path: the deepest root whose own spelling it begins with.
@@ -61,20 +79,53 @@ impl Resolver {
         Some(self.under(root, &known, path))
     }
 
-    /// By where it really is: the system resolves the path, and the deepest root that really contains the
-    /// outcome is opened. What the system said is only a hint: the outcome is opened under that root, confined.
-    fn really(&self, path: &Path) -> Option<io::Result<Place>> {
-        let real = RootPath::from_native(&std::fs::canonicalize(path).ok()?).ok()?;
-        let known = self.real.get_or_init(|| RealRoots::look(&self.snapshot.roots));
-        let root = known.roots.find(&real)?;
-        let mut place = self.under(root, &real, path);
-        if let Ok(place) = &mut place {
-            place.root = known.spelled[root.uri.path()].clone();
+    /// By where it really is, or would be: as far as the path exists the system resolves it, and what is missing
+    /// goes below that; but a link to nothing leads on.
+    fn located(&self, mut path: PathBuf, asked: &Path) -> Result<Place, BoundaryError> {
+        for _ in 0..MOST_LINKS {
+            let (place, missing) = self.nearest(&path, asked)?;
+            let mut names = missing.components();
+            let Some(first) = names.next() else { return Ok(place) };
+            if missing.components().any(|component| !matches!(component, Component::Normal(_))) {
+                return Err(failed(asked, io::ErrorKind::NotFound.into()));
+            }
+            let directory = place.directory.open_dir(&place.relative).map_err(|error| failed(asked, error))?;
+            match directory.read_link_contents(first) {
+                Ok(target) => path = place.path.join(target).join(names.as_path()),
+                Err(_) => return place.below(&missing, asked),
+            }
         }
-        // A link that leads out of its root after all.
-        match place {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && escapes(&error) => None,
-            place => Some(place),
+        Err(failed(asked, io::Error::other("it leads through too many links")))
+    }
+
+    /// The deepest place on the way to `path` that exists and is inside, and what comes after it.
+    fn nearest(&self, path: &Path, asked: &Path) -> Result<(Place, PathBuf), BoundaryError> {
+        for there in path.ancestors() {
+            let Some(place) = self.really(there, asked)? else { continue };
+            let missing = path.strip_prefix(there).unwrap_or(Path::new(""));
+            // Something is there, and is not inside.
+            if there != path && std::fs::canonicalize(path).is_ok() {
+                return Err(self.outside(asked));
+            }
+            return Ok((place, missing.into()));
+        }
+        Err(self.outside(asked))
+    }
+
+    /// What exists, by where it really is: the system resolves the path, and the deepest root that really contains
+    /// the outcome is opened. What the system said is only a hint: the outcome is opened under that root, confined.
+    /// `None` if it does not exist, or is not inside.
+    fn really(&self, path: &Path, asked: &Path) -> Result<Option<Place>, BoundaryError> {
+        let Some(real) = std::fs::canonicalize(path).ok().and_then(|real| RootPath::from_native(&real).ok()) else {
+            return Ok(None);
+        };
+        let known = self.real.get_or_init(|| RealRoots::look(&self.snapshot.roots));
+        let Some(root) = known.roots.find(&real) else { return Ok(None) };
+        match self.under(root, &real, asked) {
+            Ok(place) => Ok(Some(Place { root: known.spelled[root.uri.path()].clone(), ..place })),
+            // A link that leads out of its root after all.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && escapes(&error) => Ok(None),
+            Err(error) => Err(failed(asked, error)),
         }
     }
 
@@ -108,6 +159,9 @@ impl Resolver {
         if asked.is_absolute() {
             return Ok(asked.into());
         }
+        if !cfg!(windows) && asked.to_str().is_some_and(|text| RootPath::parse(text, PathRules::Windows).is_ok()) {
+            return unusable("it is a path of Windows, and this is another system");
+        }
         if let Ok(below) = asked.strip_prefix("~") {
             return match std::env::home_dir() {
                 Some(home) => Ok(home.join(below)),
@@ -130,6 +184,19 @@ impl Resolver {
         };
         BoundaryError::Outside { path: asked.into(), roots: in_words(&self.snapshot.roots), hint }
     }
+}
+
+impl Place {
+    /// The place at `missing` below this directory.
+    fn below(self, missing: impl AsRef<Path>, asked: &Path) -> Result<Place, BoundaryError> {
+        let missing = missing.as_ref();
+        let directory = self.directory.open_dir(&self.relative).map_err(|error| failed(asked, error))?;
+        Ok(Place { path: self.path.join(missing), directory, relative: missing.into(), ..self })
+    }
+}
+
+fn failed(asked: &Path, error: io::Error) -> BoundaryError {
+    BoundaryError::Io { path: asked.into(), error }
 }
 
 /// Opens a root, and gives the way from the handle to it: empty for a directory, the name for a single file.

@@ -132,3 +132,256 @@ async fn what_is_asked_for_is_named_with_the_roots_that_were_looked_under() {
     let missing = read(&boundary, a.join("missing")).unwrap_err();
     assert!(missing.is_not_found() && missing.to_string().contains("missing"), "{missing}");
 }
+
+/// Writes through every door that makes or changes something, and says which of them worked.
+fn attack(boundary: &Boundary, path: &Path, from: &Path) -> Vec<&'static str> {
+    let mut worked = Vec::new();
+    let mut attempt = |name, outcome: Result<(), BoundaryError>| {
+        if outcome.is_ok() {
+            worked.push(name);
+        }
+    };
+    attempt("write", boundary.locate(path).and_then(|place| place.write(b"written")));
+    attempt("create_dir_all", boundary.locate(path.join("new/dir")).and_then(|place| place.create_dir_all()));
+    let renamed = boundary.entry(from).and_then(|from| from.rename(&boundary.entry(path.join("moved"))?));
+    attempt("rename", renamed);
+    attempt("remove", boundary.entry(path.join("victim")).and_then(|place| place.remove()));
+    worked
+}
+
+#[tokio::test]
+async fn nothing_is_written_outside_by_any_spelling() {
+    let folders = Folders::new();
+    let (root, outside) = (folders.at("a"), folders.at("outside"));
+    std::fs::create_dir_all(&outside).unwrap();
+    std::fs::write(outside.join("victim"), "precious").unwrap();
+    std::fs::write(root.join("file"), "inside").unwrap();
+    symlink(&outside, root.join("absolute")).unwrap();
+    symlink("../outside", root.join("relative")).unwrap();
+    symlink("absolute", root.join("chained")).unwrap();
+    symlink(outside.join("new"), root.join("dangling")).unwrap();
+    symlink("../outside/new", root.join("dangling-relative")).unwrap();
+    symlink("dangling", root.join("dangling-chained")).unwrap();
+    symlink("loop", root.join("loop")).unwrap();
+    let boundary = boundary(&[&root]).await;
+    let spellings = [
+        "absolute",
+        "relative",
+        "chained",
+        "dangling",
+        "dangling-relative",
+        "dangling-chained",
+        "loop",
+        "absolute/new",
+        "relative/new",
+        "../outside",
+        "../outside/new",
+        "x/../../outside/new",
+        "relative/../outside/new",
+        "file/new",
+    ];
+    for spelling in spellings {
+        let worked = attack(&boundary, &root.join(spelling), &root.join("file"));
+        assert!(worked.is_empty(), "{spelling}: {worked:?}");
+    }
+    // An encoded path is a name like any other, and is made inside.
+    boundary.locate(root.join("..%2Foutside%2Fnew")).unwrap().write(b"a name").unwrap();
+    let listed = |dir: &Path| std::fs::read_dir(dir).unwrap().count();
+    assert_eq!((listed(&outside), std::fs::read_to_string(outside.join("victim")).unwrap().as_str()), (1, "precious"));
+    assert_eq!(std::fs::read_to_string(root.join("file")).unwrap(), "inside");
+    assert!(root.join("..%2Foutside%2Fnew").exists());
+}
+
+#[tokio::test]
+async fn what_is_inside_is_written_by_any_spelling() {
+    let folders = Folders::new();
+    let (real, linked) = (folders.at("a"), folders.at("link-to-a"));
+    symlink(&real, &linked).unwrap();
+    std::fs::create_dir(real.join("dir")).unwrap();
+    symlink("dir", real.join("relative")).unwrap();
+    symlink(real.join("dir"), real.join("absolute")).unwrap();
+    symlink(real.join("dir/late"), real.join("dangling")).unwrap();
+    let boundary = boundary(&[&linked]).await;
+    for (spelling, lands) in [
+        (linked.join("one"), "one"),
+        (real.join("two"), "two"),
+        (linked.join("relative/three"), "dir/three"),
+        (linked.join("absolute/four"), "dir/four"),
+        (linked.join("dangling"), "dir/late"),
+        (linked.join("dir/../five"), "five"),
+        ("six".into(), "six"),
+        (linked.join("two words \"and\" \n more"), "two words \"and\" \n more"),
+    ] {
+        boundary.locate(&spelling).unwrap().write(spelling.as_os_str().as_bytes()).unwrap();
+        let written = std::fs::read(real.join(lands)).expect(lands);
+        assert_eq!(written, spelling.as_os_str().as_bytes(), "{lands}");
+    }
+    assert!(real.join("dangling").is_symlink(), "a link stays a link");
+    boundary.locate(linked.join("absolute/x/y/z")).unwrap().create_dir_all().unwrap();
+    assert!(real.join("dir/x/y/z").is_dir());
+    // A directory must be there before a file is written into it.
+    let missing = boundary.locate(linked.join("nowhere/file")).unwrap().write(b"").unwrap_err();
+    assert!(missing.is_not_found(), "{missing}");
+}
+
+#[tokio::test]
+async fn a_name_is_moved_and_removed_and_not_what_it_leads_to() {
+    let folders = Folders::new();
+    let [root, nested] = ["a", "a/nested"].map(|name| folders.at(name));
+    std::fs::create_dir(&nested).unwrap();
+    std::fs::write(root.join("file"), "inside").unwrap();
+    symlink("file", root.join("link")).unwrap();
+    let boundary = boundary(&[&root]).await;
+    let entry = |name: &str| boundary.entry(root.join(name)).unwrap();
+    entry("link").rename(&entry("nested/link")).unwrap();
+    assert!(nested.join("link").is_symlink() && root.join("file").exists());
+    entry("nested/link").remove().unwrap();
+    assert!(!nested.join("link").is_symlink() && root.join("file").exists());
+
+    std::fs::write(nested.join("there"), "there").unwrap();
+    symlink("missing", nested.join("dangling")).unwrap();
+    for taken in ["nested/there", "nested/dangling", "nested"] {
+        assert!(entry("file").rename(&entry(taken)).is_err(), "{taken} has that name");
+    }
+    assert_eq!(std::fs::read_to_string(nested.join("there")).unwrap(), "there");
+    entry("nested").rename(&entry("renamed")).unwrap();
+    assert!(root.join("renamed/there").exists());
+    assert!(entry("renamed").remove().is_err(), "it is not empty");
+    assert!(matches!(boundary.entry(&root), Err(BoundaryError::RootItself { .. })));
+    assert!(matches!(boundary.entry(root.join("renamed/..")), Err(BoundaryError::Unusable { .. })));
+}
+
+#[tokio::test]
+async fn links_that_are_swapped_while_something_is_written_lead_nowhere_else() {
+    const WRITES: usize = 10_000;
+    let folders = Folders::new();
+    let [root, inside, outside] = ["a", "a/inside", "outside"].map(|name| folders.at(name));
+    for dir in [&inside, &outside] {
+        std::fs::create_dir_all(dir).unwrap();
+    }
+    symlink("inside", root.join("link")).unwrap();
+    symlink("inside/file", root.join("leaf")).unwrap();
+    let boundary = boundary(&[&root]).await;
+    let done = AtomicBool::new(false);
+    let mut worked = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let leaf = outside.join("file");
+            let targets = [(outside.as_path(), leaf.as_path()), (Path::new("inside"), Path::new("inside/file"))];
+            for (dir, file) in targets.iter().cycle() {
+                if done.load(Ordering::Relaxed) {
+                    return;
+                }
+                for (name, target) in [("link", dir), ("leaf", file)] {
+                    symlink(target, root.join("next")).unwrap();
+                    std::fs::rename(root.join("next"), root.join(name)).unwrap();
+                }
+            }
+        });
+        for round in 0..WRITES {
+            let path = root.join(["link/file", "leaf"][round % 2]);
+            let outcome = match round % 4 {
+                0 | 1 => boundary.locate(path).and_then(|place| place.write(b"written")),
+                2 => boundary.locate(root.join("link/new/dir")).and_then(|place| place.create_dir_all()),
+                _ => boundary.entry(root.join("link/file")).and_then(|place| place.remove()),
+            };
+            worked += usize::from(outcome.is_ok());
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(worked > 0 && worked < WRITES, "both were tried: {worked} of {WRITES} worked");
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "nothing was written outside");
+}
+
+#[tokio::test]
+async fn a_file_is_seen_whole_whenever_it_is_looked_at() {
+    const ROUNDS: usize = 300;
+    let folders = Folders::new();
+    let file = folders.at("a/file");
+    let contents = |letter: u8| vec![letter; 256 << 10];
+    std::fs::write(&file, contents(b'a')).unwrap();
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
+    let boundary = boundary(&[&folders.at("a")]).await;
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..ROUNDS {
+                let letter = b"abc"[round % 3];
+                boundary.locate(&file).unwrap().write(&contents(letter)).unwrap();
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        while !done.load(Ordering::Relaxed) {
+            let seen = std::fs::read(&file).expect("it is always there");
+            assert!(seen == contents(seen[0]), "half of it was seen");
+        }
+    });
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o640, "permissions are handed on");
+    assert_eq!(std::fs::read_dir(folders.at("a")).unwrap().count(), 1, "nothing is left behind");
+}
+
+#[tokio::test]
+async fn a_write_that_fails_leaves_what_was_there() {
+    let folders = Folders::new();
+    let root = folders.at("a");
+    std::fs::write(root.join("file"), "before").unwrap();
+    let boundary = boundary(&[&root]).await;
+    let place = boundary.locate(root.join("file")).unwrap();
+    let refused = place.replace(b"after", |there| {
+        assert_eq!(there.expect("it is there").len(), 6);
+        Err(std::io::Error::other("somebody was faster"))
+    });
+    assert!(refused.unwrap_err().to_string().contains("somebody was faster"));
+    assert!(boundary.locate(&root).unwrap().write(b"").is_err(), "a directory is not written over");
+    assert_eq!(std::fs::read_to_string(root.join("file")).unwrap(), "before");
+    assert_eq!(std::fs::read_dir(&root).unwrap().count(), 1, "nothing is left behind");
+}
+
+#[tokio::test]
+async fn a_walk_goes_where_it_is_told_and_follows_no_link() {
+    let folders = Folders::new();
+    let root = folders.at("a");
+    std::fs::create_dir_all(root.join("one/two/three")).unwrap();
+    std::fs::create_dir(root.join("left-out")).unwrap();
+    for file in ["top", "one/two/three/deep", "left-out/unseen"] {
+        std::fs::write(root.join(file), "").unwrap();
+    }
+    symlink("..", root.join("one/up")).unwrap();
+    let boundary = boundary(&[&root]).await;
+    let mut walk = boundary.find(&root).unwrap().walk().unwrap();
+    let mut seen = Vec::new();
+    while let Some(found) = walk.next() {
+        let found = found.unwrap();
+        if found.is_dir() && found.name() != "left-out" {
+            walk.enter(&found).unwrap();
+        }
+        seen.push(found.path().to_str().unwrap().to_owned());
+    }
+    seen.sort();
+    assert_eq!(seen, ["left-out", "one", "one/two", "one/two/three", "one/two/three/deep", "one/up", "top"]);
+}
+
+#[tokio::test]
+async fn a_pipe_is_opened_without_waiting_for_its_other_end() {
+    let folders = Folders::new();
+    let pipe = folders.at("a/pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: there is no mkfifo");
+        return;
+    }
+    let boundary = boundary(&[&folders.at("a")]).await;
+    assert!(!boundary.find(&pipe).unwrap().open().unwrap().metadata().unwrap().is_file());
+    assert!(boundary.locate(&pipe).unwrap().write(b"").is_err(), "what is no file is not written over");
+}
+
+#[cfg(not(windows))]
+#[tokio::test]
+async fn a_path_of_windows_is_not_taken_for_a_name() {
+    let folders = Folders::new();
+    let boundary = boundary(&[&folders.at("a")]).await;
+    for path in [r"C:\Users\x\new.txt", "c:/x", r"\\server\share\x"] {
+        assert!(matches!(boundary.locate(path), Err(BoundaryError::Unusable { .. })), "{path}");
+    }
+}
