@@ -1,9 +1,20 @@
 //! `mcp-roots serve`: a filesystem server whose boundary follows its client's roots.
 
-mod files;
+mod editing;
+mod error;
+mod limits;
+mod listing;
+mod patterns;
+mod reading;
+mod resources;
+mod searching;
 mod server;
 mod status;
 mod subscriptions;
+mod tools;
+mod tree;
+mod walking;
+mod work;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -16,7 +27,7 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 
 use crate::exit::Exit;
-use server::FileServer;
+use server::{Allowed, FileServer};
 
 /// Serve files over stdio, under the roots of the client.
 #[derive(Args)]
@@ -24,6 +35,12 @@ pub(crate) struct ServeArgs {
     /// Directories that are allowed whatever the client says, subject to the policy.
     #[arg(value_name = "DIR")]
     dirs: Vec<PathBuf>,
+    /// Offer the tools that change files: write_file, edit_file, create_directory and move_file.
+    #[arg(long)]
+    write: bool,
+    /// Let trees and searches go into what .gitignore files name, and into .git.
+    #[arg(long)]
+    no_ignore: bool,
     /// How the DIRs and the client's roots combine: replace, merge, narrow or pin. Default: merge if there are DIRs, else replace.
     #[arg(long)]
     policy: Option<Policy>,
@@ -69,7 +86,8 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
             config.client_roots = args.client_roots;
         });
     let (transport, roots) = mcp_roots::track(mcp_roots::wire::stdio(), options);
-    match FileServer::new(roots).serve(transport).await {
+    let allowed = Allowed { write: args.write, gitignore: !args.no_ignore };
+    match FileServer::new(roots, allowed).serve(transport).await {
         Ok(session) => match session.waiting().await {
             Ok(_) => Ok(()),
             Err(error) => Err(Exit::Internal(format!("the session ended in error: {error}"))),

@@ -1,162 +1,211 @@
 //! The MCP server: tools and resources over the boundary that the roots draw.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use mcp_roots::boundary::{Boundary, BoundaryError, Place};
-use mcp_roots::core::uri::{PathRules, RootPath, RootUri};
+use mcp_roots::core::uri::{PathRules, RootUri};
 use mcp_roots::{Lease, LeaseError, Roots, Unavailable};
-use rmcp::handler::server::common::schema_for_output;
 use rmcp::handler::server::router::tool::ToolRouter;
-use rmcp::handler::server::wrapper::Parameters;
+use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{
-    CallToolResult, ContentBlock, ErrorData, Implementation, InitializeResult, ListResourceTemplatesResult,
-    ListResourcesResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerCapabilities, SubscribeRequestParams,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, ErrorCode, ErrorData, Implementation, InitializeResult,
+    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceTemplate, ServerCapabilities,
+    SubscribeRequestParams, UnsubscribeRequestParams,
 };
 use rmcp::service::RequestContext;
-use rmcp::{RoleServer, ServerHandler, tool, tool_handler, tool_router};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use rmcp::{RoleServer, ServerHandler, tool_handler};
 
-use super::files::{self, Lines, ReadError};
-use super::status::RootsStatus;
+use super::error::CallError;
+use super::patterns::Excludes;
 use super::subscriptions::Subscriptions;
+use super::walking::Walking;
+use super::work::{Call, Running, Work};
+use super::{resources, tools};
 
-/// How many files a listing of the resources names; the rest is found through the template.
-const LISTED: usize = 1_000;
+/// How long a change that is to stop may take to say what became of it.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What the operator allows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Allowed {
+    /// Whether files may be changed.
+    pub(super) write: bool,
+    /// Whether `.gitignore` files count where a call does not say.
+    pub(super) gitignore: bool,
+}
 
 /// Serves the files under one client's roots.
 #[derive(Clone)]
 pub(super) struct FileServer {
     roots: Roots,
+    allowed: Allowed,
     subscriptions: Subscriptions,
+    running: Running,
     /// The boundary of the newest snapshot, kept since it remembers where its roots really are.
     boundary: Arc<Mutex<Option<Boundary>>>,
     /// Made once: it holds the tools' schemas.
     tools: ToolRouter<Self>,
 }
 
-/// Why a call came to nothing.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum CallError {
-    #[error("Access denied: {0}")]
-    Roots(#[from] Unavailable),
-    #[error("Access denied - path outside allowed directories: {0}")]
-    Outside(String),
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    #[error(
-        "{path}: its root left the set of roots while this was under way, so it was stopped. The roots in force now: {roots}"
-    )]
-    Revoked { path: String, roots: String },
-    #[error("{0}")]
-    Argument(&'static str),
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct ReadTextFileArgs {
-    /// The path of the file.
-    path: String,
-    /// If given, only the first N lines.
-    head: Option<u64>,
-    /// If given, only the last N lines.
-    tail: Option<u64>,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct ListDirectoryArgs {
-    /// The path of the directory.
-    path: String,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct TextOutput {
-    content: String,
-}
-
-#[tool_router]
-impl FileServer {
-    /// Read the complete contents of a file as text, or its first or last lines. Only works within the allowed directories.
-    #[tool(annotations(read_only_hint = true), output_schema = schema_for_output::<TextOutput>())]
-    async fn read_text_file(&self, Parameters(args): Parameters<ReadTextFileArgs>) -> CallToolResult {
-        let lines = match (args.head, args.tail) {
-            (None, None) => Lines::All,
-            (Some(head), None) => Lines::First(head),
-            (None, Some(tail)) => Lines::Last(tail),
-            (Some(_), Some(_)) => {
-                return failed(&CallError::Argument("Cannot specify both head and tail parameters simultaneously"));
-            }
-        };
-        answer(self.at(args.path.into(), move |place| files::text(place, lines)).await)
-    }
-
-    /// List what is in a directory, each entry marked [FILE] or [DIR]. Only works within the allowed directories.
-    #[tool(annotations(read_only_hint = true), output_schema = schema_for_output::<TextOutput>())]
-    async fn list_directory(&self, Parameters(args): Parameters<ListDirectoryArgs>) -> CallToolResult {
-        answer(self.at(args.path.into(), listing).await)
-    }
-
-    /// List the directories that this server may access: the roots in force.
-    #[tool(annotations(read_only_hint = true), output_schema = schema_for_output::<TextOutput>())]
-    async fn list_allowed_directories(&self) -> CallToolResult {
-        let listed = self.roots.current().await.map(|snapshot| {
-            let paths = snapshot.roots.iter().map(|root| root.uri.path().to_string());
-            std::iter::once("Allowed directories:".into()).chain(paths).collect::<Vec<String>>().join("\n")
-        });
-        answer(listed.map_err(CallError::from))
-    }
-
-    /// Say what is known of the client's roots and how it came to be known. Does not wait for the client.
-    #[tool(annotations(read_only_hint = true), output_schema = schema_for_output::<RootsStatus>())]
-    async fn roots_status(&self) -> Result<CallToolResult, ErrorData> {
-        serde_json::to_value(RootsStatus::from(self.roots.status()))
-            .map(CallToolResult::structured)
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
-    }
+/// What a change is made to.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    /// What is at a path or is to be, links followed.
+    Whole(PathBuf),
+    /// The name itself, be it a link.
+    Name(PathBuf),
 }
 
 impl FileServer {
-    pub(super) fn new(roots: Roots) -> Self {
+    pub(super) fn new(roots: Roots, allowed: Allowed) -> Self {
         FileServer {
             roots,
+            allowed,
             subscriptions: Subscriptions::default(),
+            running: Running::default(),
             boundary: Arc::default(),
-            tools: Self::tool_router(),
+            tools: tools::router(allowed.write),
         }
     }
 
-    /// Does `work` at a path, for as long as its root is there.
-    async fn at<T: Send + 'static>(
+    pub(super) fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    pub(super) fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// Whether `.gitignore` files count, for a call that asks for it or not.
+    pub(super) fn respects_gitignore(&self, asked: bool) -> bool {
+        self.allowed.gitignore && asked
+    }
+
+    /// Does `work` at a path, for as long as its root is there and the call stands.
+    pub(super) async fn at<T: Send + 'static>(
         &self,
+        call: impl Into<Call>,
         path: PathBuf,
-        work: impl FnOnce(&Place) -> Result<T, ReadError> + Send + 'static,
+        work: impl FnOnce(&Place, &Work) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
-        let (place, lease) = self.place(path).await?;
+        self.boundary_at(call, path, move |_, place, doing| work(place, doing)).await
+    }
+
+    /// As [`FileServer::at`], for work that looks at other places too.
+    pub(super) async fn boundary_at<T: Send + 'static>(
+        &self,
+        call: impl Into<Call>,
+        path: PathBuf,
+        work: impl FnOnce(&Boundary, &Place, &Work) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let call = call.into();
+        let (boundary, place, lease) = self.place(path).await?;
         let shown = place.path().display().to_string();
-        let working = blocking(move || work(&place));
+        let doing = self.running.begin();
+        // What is read after its root has left goes to nobody, so it is not waited for.
+        let _stop = doing.stop_with_me();
+        let working = blocking({
+            let doing = doing.clone();
+            move || work(&boundary, &place, &doing)
+        });
         tokio::select! {
             biased;
-            () = lease.revoked() => Err(CallError::Revoked { path: shown, roots: self.in_words() }),
-            outcome = working => Ok(outcome?),
+            () = lease.revoked() => Err(CallError::Revoked { path: shown, roots: self.in_words(), done: "" }),
+            () = call.cancelled() => Err(CallError::Cancelled { path: shown, done: "" }),
+            never = call.report(&doing) => match never {},
+            outcome = working => outcome,
         }
+    }
+
+    /// Walks below a path, as [`FileServer::at`] works at one.
+    pub(super) async fn walk<T: Send + 'static>(
+        &self,
+        call: impl Into<Call>,
+        path: String,
+        excludes: Excludes,
+        respect_gitignore: bool,
+        work: impl FnOnce(&Place, Walking) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let gitignore = self.respects_gitignore(respect_gitignore);
+        self.boundary_at(call, path.into(), move |boundary, place, doing| {
+            work(place, Walking::new(boundary, place, excludes, gitignore, doing)?)
+        })
+        .await
+    }
+
+    /// Makes a change, as [`FileServer::at`] does other work; but a change that is to stop is asked what became of it.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        call: impl Into<Call>,
+        target: Target,
+        work: impl FnOnce(&Place, &Work) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        self.changes(call, [target], move |[place], doing| work(place, doing)).await
+    }
+
+    /// As [`FileServer::change`], between several places.
+    pub(super) async fn changes<T: Send + 'static, const N: usize>(
+        &self,
+        call: impl Into<Call>,
+        targets: [Target; N],
+        work: impl FnOnce([&Place; N], &Work) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let call = call.into();
+        let boundary = self.current_boundary().await?;
+        let found =
+            blocking(move || targets.iter().map(|target| target.find(&boundary)).collect::<Result<Vec<_>, _>>());
+        let places = found.await?;
+        let mut leases = Vec::with_capacity(N);
+        for place in &places {
+            leases.push(self.lease(place).await?);
+        }
+        let shown = places[0].path().display().to_string();
+        let doing = self.running.begin();
+        let _stop = doing.stop_with_me();
+        let mut working = Box::pin(blocking({
+            let doing = doing.clone();
+            move || work(std::array::from_fn(|at| &places[at]), &doing)
+        }));
+        let revoked = tokio::select! {
+            biased;
+            () = any_revoked(&leases) => true,
+            () = call.cancelled() => false,
+            outcome = &mut working => return outcome,
+        };
+        doing.stop();
+        let done = match tokio::time::timeout(GRACE, working).await {
+            Ok(Err(CallError::Stopped)) => ". Nothing was changed",
+            Ok(outcome) => return outcome,
+            Err(_) => ". The disk does not respond, and whether the change was made is not known",
+        };
+        Err(match revoked {
+            true => CallError::Revoked { path: shown, roots: self.in_words(), done },
+            false => CallError::Cancelled { path: shown, done },
+        })
     }
 
     /// Finds a path under the roots in force, and takes a lease on its root.
-    async fn place(&self, path: PathBuf) -> Result<(Place, Lease), CallError> {
+    async fn place(&self, path: PathBuf) -> Result<(Boundary, Place, Lease), CallError> {
         let boundary = self.current_boundary().await?;
-        let found = blocking(move || boundary.find(path)).await;
-        let place = found.map_err(CallError::from)?;
-        match self.roots.lease_at(place.root().clone()).await {
-            Ok(lease) => Ok((place, lease)),
-            Err(LeaseError::Unavailable(unavailable)) => Err(unavailable.into()),
-            Err(_) => Err(CallError::Revoked { path: place.path().display().to_string(), roots: self.in_words() }),
-        }
+        let (boundary, found) = blocking(move || {
+            let found = boundary.find(path);
+            (boundary, found)
+        })
+        .await;
+        let place = found?;
+        let lease = self.lease(&place).await?;
+        Ok((boundary, place, lease))
+    }
+
+    async fn lease(&self, place: &Place) -> Result<Lease, CallError> {
+        self.roots.lease_at(place.root().clone()).await.map_err(|error| match error {
+            LeaseError::Unavailable(unavailable) => unavailable.into(),
+            _ => CallError::Revoked { path: place.path().display().to_string(), roots: self.in_words(), done: "" },
+        })
     }
 
     async fn current_boundary(&self) -> Result<Boundary, Unavailable> {
@@ -171,19 +220,14 @@ impl FileServer {
     fn in_words(&self) -> String {
         mcp_roots::in_words(&self.roots.snapshot().roots)
     }
+}
 
-    /// The place that a resource's URI names.
-    async fn resource(&self, uri: &str) -> Result<(Place, Lease), ErrorData> {
-        let path = RootUri::parse(uri, PathRules::native()).map(|parsed| parsed.path().to_native());
-        let path = match path {
-            Ok(Some(path)) => path,
-            Ok(None) => return Err(no_resource(uri, "it is a path of another system")),
-            Err(refusal) => return Err(no_resource(uri, &refusal.to_string())),
-        };
-        self.place(path).await.map_err(|error| match error {
-            CallError::Roots(unavailable) => ErrorData::internal_error(unavailable.to_string(), None),
-            error => no_resource(uri, &error.to_string()),
-        })
+impl Target {
+    fn find(&self, boundary: &Boundary) -> Result<Place, BoundaryError> {
+        match self {
+            Target::Whole(path) => boundary.locate(path),
+            Target::Name(path) => boundary.entry(path),
+        }
     }
 }
 
@@ -208,14 +252,30 @@ impl ServerHandler for FileServer {
         Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25))
     }
 
+    /// Arguments that do not fit are a tool's error, which a model is shown and can mend (2025-11-25, server/tools,
+    /// Error Handling).
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let known = self.tools.has_route(&request.name);
+        match self.tools.call(ToolCallContext::new(self, request, context)).await {
+            Err(error) if known && error.code == ErrorCode::INVALID_PARAMS => {
+                Ok(tools::failed(&CallError::Argument(error.message.into_owned())).into())
+            }
+            outcome => outcome,
+        }
+    }
+
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let boundary = self.current_boundary().await;
         let boundary = boundary.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        Ok(ListResourcesResult::with_all_items(blocking(move || top_level(&boundary)).await))
+        blocking(move || resources::top_level(&boundary, page.and_then(|page| page.cursor).as_deref())).await
     }
 
     async fn list_resource_templates(
@@ -231,19 +291,15 @@ impl ServerHandler for FileServer {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let (place, lease) = self.resource(&uri).await?;
-        let reading = blocking({
+        let path = path_of(&uri)?;
+        let reading = self.at(context, path, {
             let uri = uri.clone();
-            move || contents(&place, &uri)
+            move |place, work| resources::contents(place, &uri, work)
         });
-        let contents = tokio::select! {
-            biased;
-            () = lease.revoked() => return Err(no_resource(&uri, "its root left while it was read")),
-            contents = reading => contents.map_err(|error| no_resource(&uri, &error.to_string()))?,
-        };
+        let contents = reading.await.map_err(|error| no_resource(&uri, error))?;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
@@ -252,7 +308,8 @@ impl ServerHandler for FileServer {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let (place, lease) = self.resource(&request.uri).await?;
+        let path = path_of(&request.uri)?;
+        let (_, place, lease) = self.place(path).await.map_err(|error| no_resource(&request.uri, error))?;
         self.subscriptions
             .add(request.uri, place, lease, context.peer)
             .await
@@ -269,71 +326,30 @@ impl ServerHandler for FileServer {
     }
 }
 
-impl From<BoundaryError> for CallError {
-    fn from(error: BoundaryError) -> Self {
-        match error {
-            BoundaryError::Outside { .. } => CallError::Outside(error.to_string()),
-            error => CallError::Read(error.into()),
-        }
+/// The path that a resource's URI names.
+fn path_of(uri: &str) -> Result<PathBuf, ErrorData> {
+    match RootUri::parse(uri, PathRules::native()).map(|parsed| parsed.path().to_native()) {
+        Ok(Some(path)) => Ok(path),
+        Ok(None) => Err(resources::not_found(uri, "it is a path of another system")),
+        Err(refusal) => Err(resources::not_found(uri, &refusal.to_string())),
     }
 }
 
-/// A tool's text, or what a caller should read instead.
-fn answer(outcome: Result<String, CallError>) -> CallToolResult {
-    match outcome {
-        Ok(text) => {
-            let mut result = CallToolResult::success(vec![ContentBlock::text(text.clone())]);
-            result.structured_content = Some(json!(TextOutput { content: text }));
-            result
-        }
-        Err(error) => failed(&error),
+fn no_resource(uri: &str, error: CallError) -> ErrorData {
+    match error {
+        CallError::Roots(unavailable) => ErrorData::internal_error(unavailable.to_string(), None),
+        error => resources::not_found(uri, &error.to_string()),
     }
 }
 
-fn failed(error: &CallError) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(error.to_string())])
-}
-
-fn no_resource(uri: &str, reason: &str) -> ErrorData {
-    ErrorData::resource_not_found(format!("Resource not found: {uri}: {reason}"), Some(json!({ "uri": uri })))
-}
-
-fn listing(place: &Place) -> Result<String, ReadError> {
-    let entries = place.list()?;
-    let lines = entries.iter().map(|entry| {
-        let kind = if entry.is_dir { "[DIR]" } else { "[FILE]" };
-        format!("{kind} {}", entry.name.to_string_lossy())
-    });
-    Ok(lines.collect::<Vec<_>>().join("\n"))
-}
-
-/// A file's contents, as text if it is UTF-8; a directory's listing.
-fn contents(place: &Place, uri: &str) -> Result<ResourceContents, ReadError> {
-    if place.metadata()?.is_dir() {
-        return Ok(ResourceContents::text(listing(place)?, uri));
-    }
-    Ok(match String::from_utf8(files::bytes(place)?) {
-        Ok(text) => ResourceContents::text(text, uri),
-        Err(error) => ResourceContents::blob(BASE64_STANDARD.encode(error.as_bytes()), uri)
-            .with_mime_type("application/octet-stream"),
+/// Ends when one of the leases is revoked.
+async fn any_revoked(leases: &[Lease]) {
+    let mut revoked: Vec<_> = leases.iter().map(|lease| Box::pin(lease.revoked())).collect();
+    std::future::poll_fn(|context| match revoked.iter_mut().any(|revoked| revoked.as_mut().poll(context).is_ready()) {
+        true => std::task::Poll::Ready(()),
+        false => std::task::Poll::Pending,
     })
-}
-
-/// The files at the top of each root.
-fn top_level(boundary: &Boundary) -> Vec<Resource> {
-    let roots = boundary.snapshot().roots.iter().filter_map(|root| root.uri.path().to_native());
-    let files = roots.flat_map(|root| {
-        let place = boundary.find(&root);
-        let entries = place.and_then(|place| place.list()).unwrap_or_default();
-        entries.into_iter().filter(|entry| !entry.is_dir).filter_map(move |entry| resource(&root.join(entry.name)))
-    });
-    files.take(LISTED).collect()
-}
-
-fn resource(path: &Path) -> Option<Resource> {
-    let name = path.file_name()?.to_string_lossy().into_owned();
-    let uri = RootUri::from_path(&RootPath::from_native(path).ok()?);
-    Some(Resource::new(uri.to_string(), name))
+    .await;
 }
 
 /// Runs what blocks where it may. The work cannot panic but by a bug, and then so does this.

@@ -41,6 +41,8 @@ pub(super) struct RootsStatus {
     leases_revoked: u64,
     subscriptions: usize,
     subscriptions_ended: u64,
+    /// Pieces of work on files that are under way.
+    working: usize,
     /// The last thing that went wrong with a question.
     last_error: Option<String>,
 }
@@ -70,8 +72,8 @@ struct RejectedStatus {
     reason: String,
 }
 
-impl From<Status> for RootsStatus {
-    fn from(status: Status) -> Self {
+impl RootsStatus {
+    pub(super) fn new(status: Status, working: usize) -> Self {
         let snapshot = &status.snapshot;
         let Counters {
             asked,
@@ -115,6 +117,7 @@ impl From<Status> for RootsStatus {
             leases_revoked: revoked,
             subscriptions: status.subscriptions,
             subscriptions_ended: ended,
+            working,
             last_error: status.last_problem.map(|problem| problem.to_string()),
         }
     }
