@@ -115,7 +115,7 @@ impl FileServer {
         tokio::select! {
             biased;
             () = lease.revoked() => Err(CallError::Revoked { path: shown, roots: self.in_words(), done: "" }),
-            () = call.cancelled() => Err(CallError::Cancelled { path: shown, done: "" }),
+            () = call.cancelled() => Err(cancelled(shown, "")),
             never = call.report(&doing) => match never {},
             outcome = working => outcome,
         }
@@ -184,7 +184,7 @@ impl FileServer {
         };
         Err(match revoked {
             true => CallError::Revoked { path: shown, roots: self.in_words(), done },
-            false => CallError::Cancelled { path: shown, done },
+            false => cancelled(shown, done),
         })
     }
 
@@ -324,6 +324,12 @@ impl ServerHandler for FileServer {
         self.subscriptions.remove(&request.uri);
         Ok(())
     }
+}
+
+/// What came of a call that the client does not want any more. It has no answer, so the log says it.
+fn cancelled(path: String, done: &'static str) -> CallError {
+    tracing::info!("the client cancelled a call, so it was stopped{done}");
+    CallError::Cancelled { path, done }
 }
 
 /// The path that a resource's URI names.

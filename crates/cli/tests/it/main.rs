@@ -3,6 +3,9 @@
 mod client;
 mod host;
 mod input;
+mod large;
 mod serve;
 mod storm;
+mod tools;
 mod tree;
+mod writing;

@@ -85,6 +85,54 @@ async fn a_subscription_hears_of_changes_and_after_its_root_left_of_none_but_the
 }
 
 #[tokio::test]
+async fn a_file_that_is_deleted_under_its_subscription_is_told_of_and_so_is_its_return() {
+    let tree = Tree::new();
+    let file = tree.at("a/name");
+    let uri = uri_of(&file);
+    let mut client = Client::connect(mcp_roots(["serve"]), announcing(), roots_of(&[tree.at("a")])).await;
+    client.request("resources/subscribe", json!({ "uri": uri })).await;
+    std::fs::remove_file(&file).unwrap();
+    client.hears("notifications/resources/updated", 1).await;
+    let error = client.request("resources/read", json!({ "uri": uri })).await["error"].take();
+    assert!(error["code"] == -32002 && error["message"].as_str().unwrap().contains("No such file"), "{error}");
+    std::fs::write(tree.at("a/new"), "it is back\n").unwrap();
+    std::fs::rename(tree.at("a/new"), &file).unwrap();
+    client.hears("notifications/resources/updated", 2).await;
+    let read = client.request("resources/read", json!({ "uri": uri })).await;
+    assert_eq!(read["result"]["contents"][0]["text"], "it is back\n");
+}
+
+/// A reader has opened one file or the other, and reads that to its end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_replaced_while_it_is_read_is_read_whole() {
+    const READS: usize = 200;
+    let tree = Tree::new();
+    let file = tree.at("a/name");
+    let text = |letter: &str| letter.repeat(300_000);
+    std::fs::write(&file, text("a")).unwrap();
+    let mut client = Client::connect(mcp_roots(["serve"]), announcing(), roots_of(&[tree.at("a")])).await;
+    let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let replacing = std::thread::spawn({
+        let (done, new, file) = (done.clone(), tree.at("a/new"), file.clone());
+        move || {
+            for letter in ["b", "a"].iter().cycle() {
+                std::fs::write(&new, letter.repeat(300_000)).unwrap();
+                std::fs::rename(&new, &file).unwrap();
+                if done.load(std::sync::atomic::Ordering::Relaxed) {
+                    return;
+                }
+            }
+        }
+    });
+    for _ in 0..READS {
+        let (read, is_error) = client.call("read_text_file", json!({"path": file})).await;
+        assert!(!is_error && read == text(&read[..1]), "{} bytes", read.len());
+    }
+    done.store(true, std::sync::atomic::Ordering::Relaxed);
+    replacing.join().unwrap();
+}
+
+#[tokio::test]
 async fn a_directory_can_be_subscribed_to_and_a_subscription_cancelled() {
     let tree = Tree::new();
     let mut client = Client::connect(mcp_roots(["serve"]), announcing(), roots_of(&[tree.at("a")])).await;

@@ -66,7 +66,7 @@ async fn an_endless_storm_is_bounded_and_calls_go_on() {
 }
 
 /// The resident memory of a process in KiB, where the system tells.
-fn resident(process: Option<u32>) -> Option<u64> {
+pub(crate) fn resident(process: Option<u32>) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process?)).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
     line.split_whitespace().nth(1)?.parse().ok()

@@ -11,9 +11,19 @@ pub(crate) struct Tree(PathBuf);
 impl Tree {
     /// Directories `a`, `b` and `c`, each with a file `name` that says which it is.
     pub(crate) fn new() -> Self {
+        Tree::under(&std::env::temp_dir())
+    }
+
+    /// As [`Tree::new`], on a disk in memory where there is one: for very many files.
+    pub(crate) fn in_memory() -> Self {
+        let in_memory = Path::new("/dev/shm");
+        if in_memory.is_dir() { Tree::under(in_memory) } else { Tree::new() }
+    }
+
+    fn under(dir: &Path) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("mcp-roots-{}-{count}", std::process::id()));
+        let dir = dir.join(format!("mcp-roots-{}-{count}", std::process::id()));
         std::fs::create_dir_all(&dir).expect("a directory of our own");
         // What the system calls it, so that texts can be compared.
         let tree = Tree(dir.canonicalize().expect("a directory"));

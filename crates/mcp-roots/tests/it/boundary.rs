@@ -92,7 +92,11 @@ async fn a_root_may_be_a_single_file() {
     assert_eq!(read(&boundary, &file).unwrap(), "inside");
     for outside in [folders.at("a/other"), folders.at("a"), file.join("x"), file.join("../other")] {
         assert!(read(&boundary, &outside).is_err(), "{}", outside.display());
+        assert!(boundary.locate(&outside).and_then(|place| place.write(b"")).is_err(), "{}", outside.display());
     }
+    boundary.locate(&file).unwrap().write(b"written").unwrap();
+    assert_eq!(read(&boundary, &file).unwrap(), "written");
+    assert!(matches!(boundary.entry(&file), Err(BoundaryError::RootItself { .. })));
 }
 
 #[tokio::test]
