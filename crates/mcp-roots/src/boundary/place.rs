@@ -196,7 +196,14 @@ impl Place {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a root, or stands for one"));
         };
         let directory = match self.relative.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => self.directory.open_dir(parent)?,
+            Some(parent) if !parent.as_os_str().is_empty() => {
+                self.directory.open_dir(parent).map_err(|error| match error.kind() {
+                    io::ErrorKind::NotFound => {
+                        io::Error::new(error.kind(), "No such file or directory: its directory has to be made first")
+                    }
+                    _ => error,
+                })?
+            }
             _ => self.directory.try_clone()?,
         };
         Ok((directory, name))
