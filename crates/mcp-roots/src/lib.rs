@@ -8,7 +8,8 @@
 //!
 //! - a **server** wraps its transport in [`track`] and asks the [`Roots`] it gets for
 //!   [`current`](Roots::current) roots, [`lease`](Roots::lease)s and [`changes`](Roots::changes);
-//! - a **host** wraps its transport in [`publish`] and changes a [`Workspace`].
+//! - a **host** wraps its transport in [`publish`] and changes a [`Workspace`], or has it follow a
+//!   [`Source`].
 //!
 //! The state machines are in [`core`]; they do no I/O and can be driven by other shells.
 //!
@@ -20,6 +21,7 @@ mod describe;
 mod local;
 mod publish;
 mod shell;
+mod sources;
 mod track;
 pub mod wire;
 mod workspace;
@@ -29,5 +31,6 @@ pub use mcp_roots_core as core;
 pub use mcp_roots_core::policy::Policy;
 pub use mcp_roots_core::server_half::{OnStale, Refresh, Snapshot, State, Unavailable};
 pub use publish::{PublishOptions, Published, publish, publish_with};
+pub use sources::{Source, SourceError};
 pub use track::{Changes, Lease, LeaseError, Roots, TrackOptions, Tracked, in_words, track};
 pub use workspace::{Batch, Workspace, WorkspaceError};

@@ -1,5 +1,7 @@
 //! A workspace: the folders that a host exposes to its servers, each only while it can be reached.
 
+mod following;
+mod presence;
 mod reach;
 
 use std::path::{Path, PathBuf};
@@ -13,10 +15,10 @@ use mcp_roots_core::workspace::{Folder, Folders};
 use tokio::sync::watch;
 
 use crate::local::{LocalPathError, root_path};
+use crate::sources::watch::{Hint, Watch, Watches};
+use following::Followed;
 use reach::Reach;
 
-/// How often folders are looked at while a server is told of them.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long folders may keep a check waiting.
 const CHECK_DEADLINE: Duration = Duration::from_secs(2);
 
@@ -26,6 +28,11 @@ const CHECK_DEADLINE: Duration = Duration::from_secs(2);
 /// A folder that cannot be reached is withheld, and comes back when it can be. Each method changes the set
 /// at once; several changes that belong together go through [`Workspace::batch`]. A method that adds folders looks
 /// at them on the disk, and takes as long as that takes; nobody else waits for it.
+///
+/// Folders are given by hand, or found by a [`Source`](crate::Source) that the workspace
+/// [follows](Workspace::follow). Those given come first, then those of each source in the order in which it was
+/// followed. A folder that is both is there once, where it comes first. What a source finds is not for hands: it
+/// cannot be removed or named here.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     shared: Arc<Shared>,
@@ -38,6 +45,10 @@ struct Shared {
     /// Never held while a disk is looked at.
     folders: Mutex<Folders>,
     reach: Reach,
+    followed: Mutex<Vec<Followed>>,
+    watches: Arc<Watches>,
+    /// Has the folders checked soon.
+    check_soon: Hint,
     exposed: watch::Sender<RootSet>,
     checked: AtomicBool,
 }
@@ -63,6 +74,14 @@ pub enum WorkspaceError {
         /// The path as it was given.
         path: PathBuf,
     },
+    /// The folder comes from a source.
+    #[error("{} comes from a source ({source_name}) and changes with it; it was not given by hand", path.display())]
+    OfSource {
+        /// The path as it was given.
+        path: PathBuf,
+        /// What the source is called.
+        source_name: Arc<str>,
+    },
 }
 
 impl Workspace {
@@ -73,6 +92,9 @@ impl Workspace {
                 changing: Mutex::default(),
                 folders: Mutex::default(),
                 reach: Reach::new(reach::on_disk, CHECK_DEADLINE),
+                followed: Mutex::default(),
+                watches: Arc::default(),
+                check_soon: Hint::default(),
                 exposed: watch::Sender::new(RootSet::default()),
                 checked: AtomicBool::new(false),
             }),
@@ -100,25 +122,25 @@ impl Workspace {
         self.batch(|batch| batch.add(dir, name))
     }
 
-    /// Removes a folder.
+    /// Removes a folder that was given by hand. If a source finds it, too, it stays for the source.
     ///
     /// # Errors
     ///
-    /// When it is not there.
+    /// When it is not there, or comes from a source alone.
     pub fn remove(&self, dir: impl AsRef<Path>) -> Result<(), WorkspaceError> {
         self.batch(|batch| batch.remove(dir))
     }
 
-    /// Names a folder, or takes its name away.
+    /// Names a folder that was given by hand, or takes its name away.
     ///
     /// # Errors
     ///
-    /// When it is not there.
+    /// When it is not there, or comes from a source alone.
     pub fn rename(&self, dir: impl AsRef<Path>, name: Option<&str>) -> Result<(), WorkspaceError> {
         self.batch(|batch| batch.rename(dir, name))
     }
 
-    /// Puts these folders, with their names, in the place of all that are there.
+    /// Puts these folders, with their names, in the place of all that were given by hand.
     ///
     /// # Errors
     ///
@@ -139,13 +161,7 @@ impl Workspace {
         let _changing = self.shared.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut batch = Batch { folders: self.folders().clone() };
         let result = change(&mut batch)?;
-        let mut folders = self.folders();
-        // A check may have found something meanwhile.
-        batch
-            .folders
-            .looked_at(&folders.iter().map(|folder| (folder.uri.path().clone(), folder.withheld.clone())).collect());
-        *folders = batch.folders;
-        self.shared.expose(&folders);
+        self.shared.change(|folders| folders.take_given(batch.folders));
         Ok(result)
     }
 
@@ -159,8 +175,8 @@ impl Workspace {
         self.shared.exposed.subscribe()
     }
 
-    /// Looks at each folder, and withholds or exposes it accordingly. Runs by itself once a second while the
-    /// workspace is published; call it when you know better.
+    /// Looks at each folder, and withholds or exposes it accordingly. While the workspace is published that runs by
+    /// itself when the system tells that one has gone or come, and once a second; call it when you know better.
     pub async fn check(&self) {
         self.shared.check().await;
     }
@@ -170,14 +186,13 @@ impl Workspace {
         if self.shared.checked.swap(true, Ordering::Relaxed) {
             return;
         }
-        let shared = Arc::downgrade(&self.shared);
+        let watch = Watch::new(&self.shared.watches, self.shared.check_soon.clone());
+        let gone = gone(self.exposed());
+        let keeping = presence::keep(Arc::downgrade(&self.shared), watch);
         tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(CHECK_INTERVAL).await;
-                match shared.upgrade() {
-                    Some(shared) => shared.check().await,
-                    None => return,
-                }
+            tokio::select! {
+                () = keeping => {}
+                () = gone => {}
             }
         });
     }
@@ -231,7 +246,8 @@ impl Batch {
     /// When it is not there.
     pub fn remove(&mut self, dir: impl AsRef<Path>) -> Result<(), WorkspaceError> {
         let path = root_path(dir.as_ref())?;
-        found(self.folders.remove(&path), dir.as_ref())
+        let removed = self.folders.remove(&path);
+        self.found(removed, &path, dir.as_ref())
     }
 
     /// As [`Workspace::rename`].
@@ -241,7 +257,8 @@ impl Batch {
     /// When it is not there.
     pub fn rename(&mut self, dir: impl AsRef<Path>, name: Option<&str>) -> Result<(), WorkspaceError> {
         let path = root_path(dir.as_ref())?;
-        found(self.folders.rename(&path, name.map(Arc::from)), dir.as_ref())
+        let renamed = self.folders.rename(&path, name.map(Arc::from));
+        self.found(renamed, &path, dir.as_ref())
     }
 
     /// As [`Workspace::replace`].
@@ -257,6 +274,14 @@ impl Batch {
             folders.into_iter().map(|(dir, name)| Ok(folder(&root_path(dir.as_ref())?, name.as_deref()))).collect();
         self.folders.replace(folders?);
         Ok(())
+    }
+
+    fn found(&self, found: bool, path: &RootPath, dir: &Path) -> Result<(), WorkspaceError> {
+        match self.folders.source_of(path) {
+            _ if found => Ok(()),
+            Some(source) => Err(WorkspaceError::OfSource { path: dir.into(), source_name: source.clone() }),
+            None => Err(WorkspaceError::NotThere { path: dir.into() }),
+        }
     }
 }
 
@@ -274,6 +299,17 @@ impl Shared {
         });
     }
 
+    /// Changes which folders there are.
+    fn change<T>(&self, change: impl FnOnce(&mut Folders) -> T) -> T {
+        let mut folders = self.folders();
+        let changed = change(&mut folders);
+        self.expose(&folders);
+        drop(folders);
+        // What is new is not watched yet.
+        self.check_soon.give();
+        changed
+    }
+
     async fn check(&self) {
         let paths: Vec<RootPath> = self.folders().iter().map(|folder| folder.uri.path().clone()).collect();
         let found = self.reach.look_at(&paths).await;
@@ -287,6 +323,7 @@ fn folder(path: &RootPath, name: Option<&str>) -> Folder {
     Folder { withheld: reach::on_disk(path), ..Folder::new(RootUri::from_path(path), name.map(Arc::from)) }
 }
 
-fn found(found: bool, dir: &Path) -> Result<(), WorkspaceError> {
-    if found { Ok(()) } else { Err(WorkspaceError::NotThere { path: dir.into() }) }
+/// Ends when the workspace has gone.
+async fn gone(mut exposed: watch::Receiver<RootSet>) {
+    while exposed.changed().await.is_ok() {}
 }

@@ -11,6 +11,9 @@ use tokio::task::JoinHandle;
 /// How many folders are looked at together.
 const TOGETHER: usize = 16;
 
+/// What is said of a folder that keeps whoever looks.
+pub(super) const UNRESPONSIVE: &str = "it does not respond";
+
 /// Why a folder cannot be reached; `None` if it can.
 pub(super) type Withheld = Option<Arc<str>>;
 
@@ -36,7 +39,7 @@ impl Reach {
             for path in together {
                 match hanging.remove(path) {
                     Some(look) if !look.is_finished() => {
-                        found.insert(path.clone(), Some("it does not respond".into()));
+                        found.insert(path.clone(), Some(UNRESPONSIVE.into()));
                         hanging.insert(path.clone(), look);
                     }
                     // What a look that took so long has seen is old.
@@ -53,7 +56,7 @@ impl Reach {
                     Ok(Err(_)) => Some("it could not be looked at".into()),
                     Err(_) => {
                         hanging.insert(path.clone(), look);
-                        Some("it does not respond".into())
+                        Some(UNRESPONSIVE.into())
                     }
                 };
                 found.insert(path.clone(), withheld);

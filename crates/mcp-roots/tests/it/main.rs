@@ -4,5 +4,6 @@ mod boundary;
 mod examples;
 mod pair;
 mod publishing;
+mod sources;
 mod tracking;
 mod wire;

@@ -13,16 +13,25 @@ use crate::pair::{Folders, Pair};
 
 /// The events of a connection, as the host's observer hears them.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<HostEvent>>>);
+pub(crate) struct Heard(Arc<Mutex<Vec<HostEvent>>>);
 
 impl Heard {
-    fn options(&self) -> PublishOptions {
+    pub(crate) fn options(&self) -> PublishOptions {
         let heard = self.clone();
         PublishOptions::default().observe(move |event| heard.0.lock().unwrap().push(event.clone()))
     }
 
-    fn announced(&self) -> usize {
+    pub(crate) fn announced(&self) -> usize {
         self.count(|event| matches!(event, HostEvent::Announced { .. }))
+    }
+
+    /// Whether the server has asked since the last announcement. A change before that would be in the answer, and not
+    /// need an announcement of its own.
+    pub(crate) fn answered(&self) -> bool {
+        let events = self.0.lock().unwrap();
+        let last = |is: fn(&HostEvent) -> bool| events.iter().rposition(is);
+        let announced = last(|event| matches!(event, HostEvent::Announced { .. }));
+        last(|event| matches!(event, HostEvent::Answered { .. })) > announced
     }
 
     fn count(&self, is: impl Fn(&HostEvent) -> bool) -> usize {
