@@ -21,7 +21,7 @@ pub(super) enum Command {
 pub(super) const HELP: &str = "\
 add DIR [NAME]    open a folder, or name one that is open
 remove DIR        close a folder
-list              the folders, and which of them are exposed
+list              the folders, where each comes from, and which of them are exposed
 call TOOL JSON    call a tool of the server, such as: call read_text_file {\"path\": \"a.txt\"}
 read URI          read a resource of the server
 subscribe URI     be told when a resource changes

@@ -7,6 +7,7 @@ mod prompt;
 mod screen;
 mod server;
 mod session;
+mod sources;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -29,6 +30,18 @@ pub(crate) struct HostArgs {
     /// Folders to open.
     #[arg(value_name = "DIR")]
     dirs: Vec<PathBuf>,
+    /// Open the folders of a .code-workspace file, as the editor changes it. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    workspace: Vec<PathBuf>,
+    /// Open what is mounted below a directory, as it comes and goes. May be repeated.
+    #[arg(long, value_name = "DIR")]
+    mounts: Vec<PathBuf>,
+    /// Open the git worktrees of each DIR's repository, as they come and go.
+    #[arg(long)]
+    worktrees: bool,
+    /// Open each directory that matches, such as '~/src/*/', as they come and go. May be repeated.
+    #[arg(long, value_name = "GLOB")]
+    projects: Vec<String>,
     /// Write one JSON object a line, for programs.
     #[arg(long)]
     json: bool,
@@ -52,6 +65,7 @@ type Declaration = Option<RootsCapability>;
 pub(crate) async fn run(args: HostArgs) -> Result<(), Exit> {
     crate::log::start(&args.log)?;
     let workspace = Workspace::open(&args.dirs).map_err(|error| Exit::Usage(error.to_string()))?;
+    sources::follow(&workspace, &args).await?;
     let interactive = std::io::stdin().is_terminal() && !args.json;
     let (mut lines, printer) = Lines::open(interactive)?;
     let screen = Screen::start(args.json, printer);

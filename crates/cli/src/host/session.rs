@@ -231,12 +231,16 @@ impl Session {
         let folders = self.workspace.list();
         let value: Vec<Value> = folders
             .iter()
-            .map(|folder| json!({"uri": folder.uri.as_str(), "name": folder.name, "withheld": folder.withheld}))
+            .map(|folder| {
+                let (uri, source) = (folder.uri.as_str(), &folder.source);
+                json!({"uri": uri, "name": folder.name, "withheld": folder.withheld, "source": source})
+            })
             .collect();
         let lines = folders.iter().map(|folder| {
             let name = folder.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+            let source = folder.source.as_ref().map(|source| format!(" [{source}]")).unwrap_or_default();
             let withheld = folder.withheld.as_ref().map(|why| format!(" [withheld: {why}]")).unwrap_or_default();
-            format!("  {}{name}{withheld}", folder.uri.path())
+            format!("  {}{name}{source}{withheld}", folder.uri.path())
         });
         let shown = if folders.is_empty() { "no folders".into() } else { lines.collect::<Vec<_>>().join("\n") };
         (json!(value), shown)

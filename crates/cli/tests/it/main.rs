@@ -5,6 +5,7 @@ mod host;
 mod input;
 mod large;
 mod serve;
+mod sources;
 mod storm;
 mod tools;
 mod tree;
