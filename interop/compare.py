@@ -22,6 +22,8 @@ HERE = Path(__file__).resolve().parent
 REFERENCE = ["node", HERE / "node_modules" / "@modelcontextprotocol" / "server-filesystem" / "dist" / "index.js"]
 # The whole run takes seconds; whatever takes this long has hung.
 DEADLINE_S = 150
+# What a schema may say of a text; there are none for numbers.
+FORMATS = {"date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid"}
 
 
 class Steps:
@@ -98,6 +100,23 @@ def changes_only_if_allowed(serve, place):
     assert place.files() == before, "files have changed"
 
 
+def formats_are_known(serve, place):
+    """A validator that does not know a format says so on its user's screen, for each place where it is."""
+    with session([*serve, "--write"], place, place.tree) as server:
+        strange = sorted({f"{name}: {form}" for name, tool in server.tools().items() for form in formats(tool)})
+    assert not strange, ", ".join(strange)
+
+
+def formats(schema):
+    """The formats in a schema that JSON Schema does not have."""
+    if isinstance(schema, list):
+        return set().union(*map(formats, schema))
+    if not isinstance(schema, dict):
+        return set()
+    own = {schema["format"]} if isinstance(schema.get("format"), str) else set()
+    return (own - FORMATS).union(*map(formats, schema.values()))
+
+
 def in_order_of_names(serve, place):
     with session(serve, place, place.tree) as server:
 
@@ -136,6 +155,7 @@ def main():
         for name, differences in found.items():
             steps.step(name, expected.check, name, differences)
         steps.step("what changes files is offered only with --write", changes_only_if_allowed, serve, place)
+        steps.step("the schemas have formats that validators know", formats_are_known, serve, place)
         steps.step("entries are in the order of their names", in_order_of_names, serve, place)
     steps.step("the table names requests and steps that there are", expected.check_names, found, steps.names)
     steps.step("DIFFERENCES.md is made from the table", document.check, expected)

@@ -1,8 +1,8 @@
-// A client drives `mcp-roots serve` through changes of its roots. What is the same for every TypeScript
+// A client drives `mcp-roots serve` through work and through changes of its roots. What is the same for every TypeScript
 // client is here; how to connect, the one thing in which the SDKs differ, is given by the script that runs it.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,6 +11,8 @@ import { pathToFileURL } from 'node:url';
 const DEADLINE_MS = 120_000;
 /** How long one awaited message may take. */
 const PATIENCE_MS = 15_000;
+/** What a picture begins with; no server looks further. */
+const IMAGE = Buffer.from('89504e470d0a1a0a', 'hex');
 
 /** What a client's user holds: the roots it exposes, and a record of all that the server sent. */
 export class Wire {
@@ -122,6 +124,11 @@ export async function run(client, connect) {
     { capabilities: { roots: {} }, roots: (a) => [a], args: () => ['--refresh', 'static'] },
     undeclaredChange,
   );
+  await scenario(
+    'a working session',
+    { capabilities: { roots: { listChanged: true } }, roots: (a) => [a], args: () => ['--write'] },
+    aWorkingSession,
+  );
   process.exit(failed === 0 ? 0 : 1);
 }
 
@@ -227,6 +234,118 @@ async function undeclaredChange(step, { client, transport }, wire, a, b) {
   });
 }
 
+async function aWorkingSession(step, { client }, wire, a, b) {
+  const [inA, inB, image] = [join(a, 'file.txt'), join(b, 'file.txt'), join(a, 'image.png')];
+  const [lines, missing, late] = [join(a, 'lines.md'), join(a, 'missing.txt'), join(a, 'late.txt')];
+  const drafts = join(a, 'docs', 'drafts');
+  const [draft, moved] = [join(drafts, 'new.md'), join(a, 'docs', 'moved.md')];
+  const edits = [{ oldText: 'two\nthree', newText: '2\n3' }];
+  writeFileSync(lines, 'one\ntwo\nthree\nfour\n');
+  writeFileSync(image, IMAGE);
+
+  await step('the tools that change files are offered', async () => {
+    const names = (await client.listTools()).tools.map((tool) => tool.name);
+    for (const name of ['write_file', 'edit_file', 'create_directory', 'move_file']) assert.ok(names.includes(name), name);
+  });
+  await step('a text is read, its first lines and its last', async () => {
+    assert.equal(await done(client, 'read_text_file', { path: lines }), 'one\ntwo\nthree\nfour\n');
+    assert.equal(await done(client, 'read_text_file', { path: lines, head: 2 }), 'one\ntwo');
+    assert.equal(await done(client, 'read_text_file', { path: lines, tail: 2 }), 'three\nfour');
+  });
+  await step('several files are read, and a missing one does not spoil it', async () => {
+    const said = await done(client, 'read_multiple_files', { paths: [inA, missing, lines] });
+    const [first, second, third] = said.split('\n---\n');
+    assert.equal(first, `${inA}:\ntext of a\n\n`);
+    assert.ok(second.startsWith(`${missing}: Error - `), second);
+    assert.equal(third, `${lines}:\none\ntwo\nthree\nfour\n\n`);
+  });
+  await step('an image is read', async () => {
+    const { structuredContent } = await call(client, 'read_media_file', { path: image });
+    const block = { type: 'image', data: IMAGE.toString('base64'), mimeType: 'image/png' };
+    assert.deepEqual(structuredContent, { content: [block] });
+  });
+  await step('files are found by a pattern', async () => {
+    const said = await done(client, 'search_files', { path: a, pattern: '**/*.txt' });
+    assert.deepEqual(said.split('\n').sort(), [inA, join(a, 'other.txt')]);
+  });
+  await step('text is found, with its line', async () => {
+    const result = await call(client, 'search_text', { path: a, pattern: 't(ext of|wo)' });
+    assert.ok(!result.isError, textOf(result));
+    const found = result.structuredContent.matches.toSorted((one, other) => (one.path < other.path ? -1 : 1));
+    const wanted = [
+      { path: inA, line: 1, text: 'text of a' },
+      { path: lines, line: 2, text: 'two' },
+    ];
+    assert.deepEqual(found, wanted);
+    const said = textOf(result).split('\n');
+    for (const { path, line, text } of wanted) assert.ok(said.includes(`${path}:${line}:${text}`), textOf(result));
+  });
+
+  await step('directories are made, and a file is written', async () => {
+    await done(client, 'create_directory', { path: drafts });
+    await done(client, 'write_file', { path: draft, content: 'grüße\n' });
+    assert.equal(contents(draft), 'grüße\n');
+    assert.equal(await done(client, 'read_text_file', { path: draft }), 'grüße\n');
+  });
+  let preview;
+  await step('an edit is shown before it is made', async () => {
+    preview = await done(client, 'edit_file', { path: lines, edits, dryRun: true });
+    assert.ok(preview.includes('\n one\n-two\n-three\n+2\n+3\n four\n'), preview);
+    assert.equal(contents(lines), 'one\ntwo\nthree\nfour\n');
+  });
+  await step('and is made as it was shown', async () => {
+    assert.equal(await done(client, 'edit_file', { path: lines, edits }), preview);
+    assert.equal(contents(lines), 'one\n2\n3\nfour\n');
+  });
+  await step('an edit that fits nowhere changes nothing, be it behind one that fits', async () => {
+    const both = [{ oldText: 'one', newText: '1' }, ...edits];
+    const refusal = await call(client, 'edit_file', { path: lines, edits: both });
+    assert.equal(refusal.isError, true);
+    assert.ok(textOf(refusal).includes('two\nthree'), textOf(refusal));
+    assert.equal(contents(lines), 'one\n2\n3\nfour\n');
+  });
+  await step('a file is moved', async () => {
+    await done(client, 'move_file', { source: draft, destination: moved });
+    assert.equal(existsSync(draft), false);
+    assert.equal(contents(moved), 'grüße\n');
+  });
+  await step('but not over another', async () => {
+    const refusal = await call(client, 'move_file', { source: moved, destination: inA });
+    assert.equal(refusal.isError, true);
+    assert.ok(textOf(refusal).includes(inA), textOf(refusal));
+    assert.deepEqual([contents(moved), contents(inA)], ['grüße\n', 'text of a\n']);
+  });
+  await step('nothing is written outside', async () => {
+    assertRefused(await call(client, 'write_file', { path: inB, content: 'x' }), a);
+    assertRefused(await call(client, 'move_file', { source: moved, destination: join(b, 'moved.md') }), a);
+    assert.deepEqual([contents(inB), existsSync(join(b, 'moved.md'))], ['text of b\n', false]);
+  });
+
+  await step('a write right behind the notification is refused under the old folder, and nothing is there', async () => {
+    wire.roots = [b];
+    const announced = client.sendRootsListChanged();
+    const refusal = call(client, 'write_file', { path: late, content: 'too late' });
+    await announced;
+    assertRefused(await refusal, b);
+    assert.equal(existsSync(late), false);
+  });
+  await step('so are an edit, a move, a read and a search', async () => {
+    const fits = [{ oldText: 'one', newText: '1' }];
+    assertRefused(await call(client, 'edit_file', { path: lines, edits: fits }), b);
+    assertRefused(await call(client, 'move_file', { source: lines, destination: join(b, 'lines.md') }), b);
+    assertRefused(await call(client, 'read_text_file', { path: lines }), b);
+    assertRefused(await call(client, 'search_text', { path: a, pattern: 'one' }), b);
+    assert.equal(contents(lines), 'one\n2\n3\nfour\n');
+  });
+  await step('the new folder is read, searched and written', async () => {
+    assert.equal(await text(client, inB), 'text of b\n');
+    await done(client, 'edit_file', { path: inB, edits: [{ oldText: 'text', newText: 'new text' }] });
+    assert.equal(contents(inB), 'new text of b\n');
+    const { structuredContent } = await call(client, 'search_text', { path: b, pattern: '^new' });
+    assert.deepEqual(structuredContent.matches, [{ path: inB, line: 1, text: 'new text of b' }]);
+  });
+}
+
 /** The SDKs refuse to send a notification that they did not declare, so this goes past them. */
 function announceUndeclared(transport) {
   return transport.send({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
@@ -236,10 +355,19 @@ function call(client, name, args = {}) {
   return client.callTool({ name, arguments: args });
 }
 
-async function text(client, path) {
-  const result = await call(client, 'read_text_file', { path });
+/** Calls a tool that is to succeed, and gives its text. */
+async function done(client, name, args) {
+  const result = await call(client, name, args);
   assert.ok(!result.isError, textOf(result));
   return textOf(result);
+}
+
+function text(client, path) {
+  return done(client, 'read_text_file', { path });
+}
+
+function contents(path) {
+  return readFileSync(path, 'utf8');
 }
 
 async function allowed(client) {

@@ -1,10 +1,12 @@
-"""A client drives `mcp-roots serve` through changes of its roots.
+"""A client drives `mcp-roots serve` through work and through changes of its roots.
 
 What is the same for every Python client is here; how to connect, and how the SDKs call things, is given by the
-script that runs it, as a connection with the methods `call`, `read`, `subscribe`, `ping` and `announce`.
+script that runs it, as a connection with the methods `tools`, `call`, `read`, `subscribe`, `ping` and
+`announce`.
 """
 
 import asyncio
+import base64
 import contextlib
 import os
 import sys
@@ -15,6 +17,8 @@ from pathlib import Path
 DEADLINE_S = 120
 # How long one awaited message may take.
 PATIENCE_S = 15
+# What a picture begins with; no server looks further.
+IMAGE = bytes.fromhex("89504e470d0a1a0a")
 
 
 class Wire:
@@ -122,9 +126,10 @@ class Steps:
 async def _scenarios(steps, connect, binary):
     await _scenario(steps, connect, binary, "a change", True, lambda a: [], _a_change)
     await _scenario(steps, connect, binary, "no roots", False, lambda a: [str(a)], _no_roots)
+    await _scenario(steps, connect, binary, "a working session", True, lambda a: ["--write"], _a_working_session)
 
 
-async def _scenario(steps, connect, binary, name, declares, dirs, body):
+async def _scenario(steps, connect, binary, name, declares, more, body):
     steps.scenario = name
     async with contextlib.AsyncExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mcp-roots-interop-"))).resolve()
@@ -136,7 +141,7 @@ async def _scenario(steps, connect, binary, name, declares, dirs, body):
         wire = Wire([a])
         connection = None
         with steps.step("connects"):
-            args = ["serve", "--log", "error", *dirs(a)]
+            args = ["serve", "--log", "error", *more(a)]
             connection = await stack.enter_async_context(connect(binary, args, wire, declares))
         if connection is not None:
             await body(steps.step, connection, wire, a, b)
@@ -223,10 +228,117 @@ async def _no_roots(step, client, wire, a, b):
         equal(wire.questions(), 0)
 
 
-async def text(client, path):
-    is_error, said, _ = await client.call("read_text_file", {"path": str(path)})
+async def _a_working_session(step, client, wire, a, b):
+    in_a, in_b, image = a / "file.txt", b / "file.txt", a / "image.png"
+    lines, missing, late = a / "lines.md", a / "missing.txt", a / "late.txt"
+    drafts = a / "docs" / "drafts"
+    draft, moved = drafts / "new.md", a / "docs" / "moved.md"
+    edits = [{"oldText": "two\nthree", "newText": "2\n3"}]
+    lines.write_text("one\ntwo\nthree\nfour\n")
+    image.write_bytes(IMAGE)
+
+    with step("the tools that change files are offered"):
+        names = await client.tools()
+        for name in ("write_file", "edit_file", "create_directory", "move_file"):
+            holds(name in names, name)
+    with step("a text is read, its first lines and its last"):
+        equal(await done(client, "read_text_file", path=lines), "one\ntwo\nthree\nfour\n")
+        equal(await done(client, "read_text_file", path=lines, head=2), "one\ntwo")
+        equal(await done(client, "read_text_file", path=lines, tail=2), "three\nfour")
+    with step("several files are read, and a missing one does not spoil it"):
+        said = await done(client, "read_multiple_files", paths=[str(in_a), str(missing), str(lines)])
+        first, second, third = said.split("\n---\n")
+        equal(first, f"{in_a}:\ntext of a\n\n")
+        holds(second.startswith(f"{missing}: Error - "), second)
+        equal(third, f"{lines}:\none\ntwo\nthree\nfour\n\n")
+    with step("an image is read"):
+        _, _, structured = await call(client, "read_media_file", path=image)
+        block = {"type": "image", "data": base64.b64encode(IMAGE).decode(), "mimeType": "image/png"}
+        equal(structured, {"content": [block]})
+    with step("files are found by a pattern"):
+        said = await done(client, "search_files", path=a, pattern="**/*.txt")
+        equal(sorted(said.split("\n")), [str(in_a), str(a / "other.txt")])
+    with step("text is found, with its line"):
+        is_error, said, structured = await call(client, "search_text", path=a, pattern="t(ext of|wo)")
+        holds(not is_error, said)
+        wanted = [
+            {"path": str(in_a), "line": 1, "text": "text of a"},
+            {"path": str(lines), "line": 2, "text": "two"},
+        ]
+        equal(sorted(structured["matches"], key=lambda match: match["path"]), wanted)
+        for match in wanted:
+            holds("{path}:{line}:{text}".format(**match) in said.split("\n"), said)
+
+    with step("directories are made, and a file is written"):
+        await done(client, "create_directory", path=drafts)
+        await done(client, "write_file", path=draft, content="grüße\n")
+        equal(contents(draft), "grüße\n")
+        equal(await done(client, "read_text_file", path=draft), "grüße\n")
+    preview = None
+    with step("an edit is shown before it is made"):
+        preview = await done(client, "edit_file", path=lines, edits=edits, dryRun=True)
+        holds("\n one\n-two\n-three\n+2\n+3\n four\n" in preview, preview)
+        equal(contents(lines), "one\ntwo\nthree\nfour\n")
+    with step("and is made as it was shown"):
+        equal(await done(client, "edit_file", path=lines, edits=edits), preview)
+        equal(contents(lines), "one\n2\n3\nfour\n")
+    with step("an edit that fits nowhere changes nothing, be it behind one that fits"):
+        both = [{"oldText": "one", "newText": "1"}, *edits]
+        is_error, said, _ = await call(client, "edit_file", path=lines, edits=both)
+        holds(is_error and "two\nthree" in said, said)
+        equal(contents(lines), "one\n2\n3\nfour\n")
+    with step("a file is moved"):
+        await done(client, "move_file", source=draft, destination=moved)
+        equal((draft.exists(), contents(moved)), (False, "grüße\n"))
+    with step("but not over another"):
+        is_error, said, _ = await call(client, "move_file", source=moved, destination=in_a)
+        holds(is_error and str(in_a) in said, said)
+        equal((contents(moved), contents(in_a)), ("grüße\n", "text of a\n"))
+    with step("nothing is written outside"):
+        refused(await call(client, "write_file", path=in_b, content="x"), a)
+        refused(await call(client, "move_file", source=moved, destination=b / "moved.md"), a)
+        equal((contents(in_b), (b / "moved.md").exists()), ("text of b\n", False))
+
+    with step("a write right behind the notification is refused under the old folder, and nothing is there"):
+        wire.roots = [b]
+        await client.announce()
+        refused(await call(client, "write_file", path=late, content="too late"), b)
+        holds(not late.exists(), "it was written")
+    with step("so are an edit, a move, a read and a search"):
+        fits = [{"oldText": "one", "newText": "1"}]
+        refused(await call(client, "edit_file", path=lines, edits=fits), b)
+        refused(await call(client, "move_file", source=lines, destination=b / "lines.md"), b)
+        refused(await call(client, "read_text_file", path=lines), b)
+        refused(await call(client, "search_text", path=a, pattern="one"), b)
+        equal(contents(lines), "one\n2\n3\nfour\n")
+    with step("the new folder is read, searched and written"):
+        equal(await text(client, in_b), "text of b\n")
+        await done(client, "edit_file", path=in_b, edits=[{"oldText": "text", "newText": "new text"}])
+        equal(contents(in_b), "new text of b\n")
+        _, said, structured = await call(client, "search_text", path=b, pattern="^new")
+        holds(structured, said)
+        equal(structured["matches"], [{"path": str(in_b), "line": 1, "text": "new text of b"}])
+
+
+def call(client, name, **arguments):
+    """Calls a tool; paths become text."""
+    plain = {key: str(value) if isinstance(value, Path) else value for key, value in arguments.items()}
+    return client.call(name, plain)
+
+
+async def done(client, name, **arguments):
+    """Calls a tool that is to succeed, and gives its text."""
+    is_error, said, _ = await call(client, name, **arguments)
     holds(not is_error, said)
     return said
+
+
+def contents(path):
+    return path.read_text(encoding="utf-8")
+
+
+async def text(client, path):
+    return await done(client, "read_text_file", path=path)
 
 
 async def allowed(client):

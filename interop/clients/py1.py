@@ -29,6 +29,9 @@ class Connection:
         self.announce = session.send_roots_list_changed
         self.ping = session.send_ping
 
+    async def tools(self):
+        return [tool.name for tool in (await self._session.list_tools()).tools]
+
     async def call(self, name, arguments):
         result = await self._session.call_tool(name, arguments)
         return result.isError, change.text_of(result), result.structuredContent

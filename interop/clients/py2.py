@@ -32,6 +32,9 @@ class Connection:
         self.subscribe = client.subscribe_resource
         self.ping = client.send_ping
 
+    async def tools(self):
+        return [tool.name for tool in (await self._client.list_tools()).tools]
+
     async def call(self, name, arguments):
         result = await self._client.call_tool(name, arguments)
         return result.is_error, change.text_of(result), result.structured_content
