@@ -66,6 +66,8 @@ def searches():
         "below hidden names": "**/.config/**",
         "braces": "**/*.{md,TXT}",
         "nested braces": "**/{a,{b,x}}.{txt,md}",
+        "a single alternative in braces": "**/{a}.txt",
+        "two slashes": "docs//a.txt",
         "a range in braces": "**/{a..c}.txt",
         "a question mark": "**/?.txt",
         "a question mark is a character": "ü?txt",
