@@ -1,8 +1,8 @@
 """The reference filesystem server and `mcp-roots serve --write` are asked the same, and must answer the same.
 
 Each works on the same files at the same path, one after the other, for a client without roots. A difference that is
-not in `comparison/differences.toml` fails, and so does one that is there and does not occur. DIFFERENCES.md is made
-from that table: `compare.py --document` writes it, and each run holds it against the table.
+not in the table in `comparison/differences` fails, and so does one that is there and does not occur. DIFFERENCES.md is
+made from that table: `compare.py --document` writes it, and each run holds it against the table.
 """
 
 import json

@@ -10,7 +10,7 @@ HEAD = """\
 `@modelcontextprotocol/server-filesystem`, at the version in `package.json`). Each run of `compare.py` asks both the
 same, and fails if they differ in anything that is not below, or no longer differ in something that is.
 
-This file is made from `comparison/differences.toml`: change that, and run `python3 interop/compare.py --document`.
+This file is made from the tables in `comparison/differences`: change those, and run `python3 interop/compare.py --document`.
 """
 FOOT = """\
 ## What is not compared

@@ -1,11 +1,18 @@
-"""The differences that are meant, as `differences.toml` has them."""
+"""The differences between the reference server and `serve` that are meant, as the files in `differences` have them.
+
+`shows` names, by kind, the requests at which a difference shows. `has` is a pattern that the text, content or files of
+`serve` have at each of them, and `answers` the same for single requests, so that what is expected to differ cannot come
+to differ in another way. What no comparison of answers can show names a step of compare.py.
+"""
 
 import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-FILE = Path(__file__).with_name("differences.toml")
+FOLDER = Path(__file__).with_name("differences")
+# In the order of DIFFERENCES.md.
+FILES = ["tools", "errors", "paths", "reading", "changing", "finding"]
 
 
 @dataclass
@@ -68,8 +75,10 @@ class Table:
 
 
 def read():
-    with FILE.open("rb") as file:
-        return Table([Difference(**entry) for entry in tomllib.load(file)["difference"]])
+    entries = []
+    for name in FILES:
+        entries += tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))["difference"]
+    return Table([Difference(**entry) for entry in entries])
 
 
 def shortened(value):
