@@ -67,6 +67,7 @@ def searches():
         "braces": "**/*.{md,TXT}",
         "nested braces": "**/{a,{b,x}}.{txt,md}",
         "a single alternative in braces": "**/{a}.txt",
+        "braces in a name": "{{slug}}/*",
         "two slashes": "docs//a.txt",
         "a range in braces": "**/{a..c}.txt",
         "a question mark": "**/?.txt",

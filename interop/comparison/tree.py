@@ -65,6 +65,7 @@ FILES = {
     "search/#number.txt": "n\n",
     "search/[odd].txt": "o\n",
     "search/ü.txt": "u\n",
+    "search/{{slug}}/t.py": "t\n",
     "search/.config/settings.txt": "s\n",
     "search/docs/a.txt": "a\n",
     "search/docs/deep/name": "n\n",
