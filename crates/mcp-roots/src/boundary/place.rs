@@ -197,12 +197,7 @@ impl Place {
         };
         let directory = match self.relative.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => {
-                self.directory.open_dir(parent).map_err(|error| match error.kind() {
-                    io::ErrorKind::NotFound => {
-                        io::Error::new(error.kind(), "No such file or directory: its directory has to be made first")
-                    }
-                    _ => error,
-                })?
+                self.directory.open_dir(parent).map_err(missing_directory)?
             }
             _ => self.directory.try_clone()?,
         };
@@ -224,6 +219,16 @@ impl Iterator for Entries {
         };
         let entry = read(self.entries.next()?);
         Some(entry.map_err(|error| BoundaryError::Io { path: self.asked.clone(), error }))
+    }
+}
+
+/// Says what to do about a directory that is not there.
+pub(super) fn missing_directory(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            io::Error::new(error.kind(), "No such file or directory: its directory has to be made first")
+        }
+        _ => error,
     }
 }
 

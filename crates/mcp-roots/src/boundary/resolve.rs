@@ -1,6 +1,7 @@
 //! From a path in words to a directory handle and a path under it.
 
 use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +11,9 @@ use cap_std::fs::Dir;
 use mcp_roots_core::server_half::{Snapshot, State};
 use mcp_roots_core::set::{Root, RootSet};
 use mcp_roots_core::uri::{PathRules, RootPath, RootUri};
+use unicode_normalization::UnicodeNormalization;
 
+use super::place::missing_directory;
 use super::{BoundaryError, Hint, Place};
 use crate::track::in_words;
 
@@ -44,8 +47,10 @@ impl Resolver {
         let path = self.absolute(asked)?;
         match self.spelled(&path) {
             Some(Ok(place)) => return Ok(place),
-            // What is not there under one spelling is not there under another.
-            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => return Err(failed(asked, error)),
+            // What is not there under one spelling is not there under another; but see `the_same_name`.
+            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound && is_ascii(&path) => {
+                return Err(failed(asked, error));
+            }
             // A link inside may lead to a place that is inside all the same, or under another root.
             Some(Err(_)) | None => {}
         }
@@ -87,27 +92,29 @@ impl Resolver {
             let mut names = missing.components();
             let Some(first) = names.next() else { return Ok(place) };
             if missing.components().any(|component| !matches!(component, Component::Normal(_))) {
-                return Err(failed(asked, io::ErrorKind::NotFound.into()));
+                return Err(failed(asked, io::Error::new(io::ErrorKind::NotFound, "No such file or directory")));
             }
             let directory = place.directory.open_dir(&place.relative).map_err(|error| failed(asked, error))?;
-            match directory.read_link_contents(first) {
-                Ok(target) => path = place.path.join(target).join(names.as_path()),
-                Err(_) => return place.below(&missing, asked),
+            let leads_to = match directory.read_link_contents(first) {
+                Ok(target) => Some(target),
+                Err(_) => the_same_name(&directory, first.as_os_str()),
+            };
+            match leads_to {
+                Some(other) => path = place.path.join(other).join(names.as_path()),
+                None => return place.below(&missing, asked),
             }
         }
         Err(failed(asked, io::Error::other("it leads through too many links")))
     }
 
-    /// The deepest place on the way to `path` that exists and is inside, and what comes after it.
+    /// The deepest thing on the way to `path` that exists, if it is inside, and what comes after it.
     fn nearest(&self, path: &Path, asked: &Path) -> Result<(Place, PathBuf), BoundaryError> {
         for there in path.ancestors() {
-            let Some(place) = self.really(there, asked)? else { continue };
-            let missing = path.strip_prefix(there).unwrap_or(Path::new(""));
-            // Something is there, and is not inside.
-            if there != path && std::fs::canonicalize(path).is_ok() {
-                return Err(self.outside(asked));
+            if std::fs::canonicalize(there).is_err() {
+                continue;
             }
-            return Ok((place, missing.into()));
+            let place = self.really(there, asked)?.ok_or_else(|| self.outside(asked))?;
+            return Ok((place, path.strip_prefix(there).unwrap_or(Path::new("")).into()));
         }
         Err(self.outside(asked))
     }
@@ -190,9 +197,25 @@ impl Place {
     /// The place at `missing` below this directory.
     fn below(self, missing: impl AsRef<Path>, asked: &Path) -> Result<Place, BoundaryError> {
         let missing = missing.as_ref();
-        let directory = self.directory.open_dir(&self.relative).map_err(|error| failed(asked, error))?;
+        let directory =
+            self.directory.open_dir(&self.relative).map_err(|error| failed(asked, missing_directory(error)))?;
         Ok(Place { path: self.path.join(missing), directory, relative: missing.into(), ..self })
     }
+}
+
+/// What a directory has in the place of a name that it does not have: the one name that is the same text in another
+/// form of Unicode. People and programs write composed what some disks keep decomposed, and cannot see the difference.
+fn the_same_name(directory: &Dir, name: &OsStr) -> Option<PathBuf> {
+    let name = name.to_str().filter(|name| !name.is_ascii())?;
+    let same = |other: &OsString| other.to_str().is_some_and(|other| other.nfc().eq(name.nfc()));
+    let names = directory.entries().ok()?.filter_map(|entry| Some(entry.ok()?.file_name()));
+    let mut same = names.filter(same).filter(|other| other != name);
+    let only = same.next()?;
+    same.next().is_none().then(|| only.into())
+}
+
+fn is_ascii(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().is_ascii()
 }
 
 fn failed(asked: &Path, error: io::Error) -> BoundaryError {

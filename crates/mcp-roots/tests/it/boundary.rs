@@ -187,6 +187,10 @@ async fn nothing_is_written_outside_by_any_spelling() {
     for spelling in spellings {
         let worked = attack(&boundary, &root.join(spelling), &root.join("file"));
         assert!(worked.is_empty(), "{spelling}: {worked:?}");
+        let refused = boundary.locate(root.join(spelling)).and_then(|place| place.write(b"")).unwrap_err();
+        // Where these lead nobody can say, since there is something missing or in the way.
+        let inside = ["loop", "file/new", "x/../../outside/new"].contains(&spelling);
+        assert_eq!(matches!(refused, BoundaryError::Outside { .. }), !inside, "{spelling}: {refused}");
     }
     // An encoded path is a name like any other, and is made inside.
     boundary.locate(root.join("..%2Foutside%2Fnew")).unwrap().write(b"a name").unwrap();
@@ -223,9 +227,32 @@ async fn what_is_inside_is_written_by_any_spelling() {
     assert!(real.join("dangling").is_symlink(), "a link stays a link");
     boundary.locate(linked.join("absolute/x/y/z")).unwrap().create_dir_all().unwrap();
     assert!(real.join("dir/x/y/z").is_dir());
+    // What is not there is told from what is outside, however it is spelled.
+    for missing in ["missing", "absolute/missing", "relative/missing/deeper", "nowhere/../missing"] {
+        let error = boundary.locate(linked.join(missing)).and_then(|place| place.open()).unwrap_err();
+        assert!(matches!(error, BoundaryError::Io { .. }) && error.is_not_found(), "{missing}: {error}");
+    }
     // A directory must be there before a file is written into it.
     let missing = boundary.locate(linked.join("nowhere/file")).unwrap().write(b"").unwrap_err();
     assert!(missing.is_not_found(), "{missing}");
+}
+
+/// Composed as people type it, decomposed as some disks keep it: nobody can see the difference.
+#[tokio::test]
+async fn a_name_in_another_form_of_unicode_is_the_same_name() {
+    let folders = Folders::new();
+    let root = folders.at("a");
+    let (composed, decomposed) = ("caf\u{e9}/r\u{e9}sum\u{e9}", "cafe\u{301}/re\u{301}sume\u{301}");
+    std::fs::create_dir(root.join("cafe\u{301}")).unwrap();
+    std::fs::write(root.join(decomposed), "inside").unwrap();
+    let boundary = boundary(&[&root]).await;
+    assert_eq!(read(&boundary, root.join(composed)).unwrap(), "inside");
+    boundary.locate(root.join(composed)).unwrap().write(b"written").unwrap();
+    assert_eq!(std::fs::read_to_string(root.join(decomposed)).unwrap(), "written");
+    assert!(!root.join("caf\u{e9}").exists(), "no second one that looks the same");
+    // What is there as it is spelled is meant, and of two that look the same none is guessed at.
+    std::fs::create_dir(root.join("caf\u{e9}")).unwrap();
+    assert!(read(&boundary, root.join(composed)).unwrap_err().is_not_found());
 }
 
 #[tokio::test]
