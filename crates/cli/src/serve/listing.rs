@@ -1,9 +1,10 @@
 //! What is in a directory, however large: what is in memory is no more than what goes into the answer.
 
 use std::collections::BinaryHeap;
+use std::ffi::OsStr;
 use std::fmt::Write;
 
-use mcp_roots::boundary::Place;
+use mcp_roots::boundary::{Boundary, Place};
 
 use super::error::CallError;
 use super::limits;
@@ -55,14 +56,23 @@ struct Totals {
 
 /// The entries by name, each marked as a file or a directory.
 pub(super) fn plain(place: &Place, page: &Page, work: &Work) -> Result<Listing, CallError> {
-    let (lines, totals) = collect(place, page, Order::Name, false, work)?;
+    let (lines, totals) = collect(place, page, Order::Name, |_| 0, work)?;
     let text = lines.iter().map(|line| format!("{} {}", line.mark(), line.name)).collect::<Vec<_>>().join("\n");
     Ok(listing(text, &lines, &totals, Order::Name))
 }
 
 /// The entries with their sizes, and the totals.
-pub(super) fn with_sizes(place: &Place, page: &Page, order: Order, work: &Work) -> Result<Listing, CallError> {
-    let (lines, totals) = collect(place, page, order, true, work)?;
+pub(super) fn with_sizes(
+    boundary: &Boundary,
+    place: &Place,
+    page: &Page,
+    order: Order,
+    work: &Work,
+) -> Result<Listing, CallError> {
+    // A link may lead to another root, or be absolute. What cannot be looked at counts as empty.
+    let elsewhere = |name: &OsStr| boundary.find(place.path().join(name)).and_then(|place| place.metadata());
+    let size = |name: &OsStr| place.metadata_of(name).or_else(|_| elsewhere(name)).map_or(0, |found| found.len());
+    let (lines, totals) = collect(place, page, order, size, work)?;
     let mut text = String::new();
     for line in &lines {
         let size = if line.is_dir { String::new() } else { format!("{:>10}", in_units(line.size)) };
@@ -84,7 +94,7 @@ fn collect(
     place: &Place,
     page: &Page,
     order: Order,
-    sizes: bool,
+    size: impl Fn(&OsStr) -> u64,
     work: &Work,
 ) -> Result<(Vec<Line>, Totals), CallError> {
     let room = page.limit.unwrap_or(limits::LISTED).min(limits::LISTED);
@@ -94,9 +104,7 @@ fn collect(
         work.go_on()?;
         work.advance();
         let entry = entry?;
-        // What cannot be looked at counts as empty, as a link to nothing does.
-        let size =
-            if sizes && !entry.is_dir { place.metadata_of(&entry.name).map_or(0, |found| found.len()) } else { 0 };
+        let size = if entry.is_dir { 0 } else { size(&entry.name) };
         if entry.is_dir {
             totals.directories += 1
         } else {

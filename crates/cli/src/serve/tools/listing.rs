@@ -1,7 +1,6 @@
 //! Tools that say what is there.
 
 use rmcp::handler::server::common::schema_for_output;
-use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ErrorData};
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
@@ -15,7 +14,7 @@ use super::super::server::FileServer;
 use super::super::status::RootsStatus;
 use super::super::{limits, tree};
 use super::reading::PathArgs;
-use super::{TextOutput, answer, failed, given, yes};
+use super::{Parameters, TextOutput, answer, failed, given, yes};
 
 #[derive(Deserialize, JsonSchema)]
 pub(in crate::serve) struct ListDirectoryArgs {
@@ -112,8 +111,9 @@ impl FileServer {
             SortBy::Name => Order::Name,
             SortBy::Size => Order::Size,
         };
-        let listing =
-            self.at(context, args.path.into(), move |place, work| listing::with_sizes(place, &page, order, work));
+        let listing = self.boundary_at(context, args.path.into(), move |boundary, place, work| {
+            listing::with_sizes(boundary, place, &page, order, work)
+        });
         listed(listing.await)
     }
 

@@ -6,11 +6,17 @@ mod reading;
 mod searching;
 mod writing;
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::router::tool::ToolRouter;
-use rmcp::model::{CallToolResult, ContentBlock};
-use schemars::JsonSchema;
+use rmcp::handler::server::tool::ToolCallContext;
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
 use super::error::CallError;
 use super::server::FileServer;
@@ -23,8 +29,60 @@ struct TextOutput {
 
 /// Every tool that there is.
 pub(super) fn router(write: bool) -> ToolRouter<FileServer> {
-    let reading = FileServer::reading_tools() + FileServer::listing_tools() + FileServer::searching_tools();
-    if write { reading + FileServer::writing_tools() } else { reading }
+    let mut tools = FileServer::reading_tools() + FileServer::listing_tools() + FileServer::searching_tools();
+    if write {
+        tools += FileServer::writing_tools();
+    }
+    for tool in tools.map.values_mut() {
+        plain(Arc::make_mut(&mut tool.attr.input_schema));
+        tool.attr.output_schema.iter_mut().for_each(|schema| plain(Arc::make_mut(schema)));
+    }
+    tools
+}
+
+/// Takes out of a schema what clients know nothing of: formats such as `uint64`, and null as one of several types, which
+/// is accepted all the same.
+fn plain(schema: &mut Map<String, Value>) {
+    schema.retain(|key, value| key != "format" || !value.as_str().is_some_and(|format| format.starts_with("uint")));
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            schema["type"] = only.clone();
+        }
+    }
+    for value in schema.values_mut() {
+        match value {
+            Value::Object(below) => plain(below),
+            Value::Array(several) => several.iter_mut().filter_map(Value::as_object_mut).for_each(plain),
+            _ => {}
+        }
+    }
+}
+
+/// The arguments of a tool. In place of the SDK's own, since it says which of them does not fit.
+struct Parameters<T>(T);
+
+impl<T: JsonSchema> JsonSchema for Parameters<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+impl<S, T: DeserializeOwned> FromContextPart<ToolCallContext<'_, S>> for Parameters<T> {
+    fn from_context_part(context: &mut ToolCallContext<'_, S>) -> Result<Self, ErrorData> {
+        let arguments = Value::Object(context.arguments.take().unwrap_or_default());
+        serde_path_to_error::deserialize(arguments).map(Parameters).map_err(|error| {
+            let text = match error.path().iter().next() {
+                Some(_) => format!("{}: {}", error.path(), error.inner()),
+                None => error.inner().to_string(),
+            };
+            ErrorData::invalid_params(text, None)
+        })
+    }
 }
 
 /// A tool's text, or what a caller should read instead.

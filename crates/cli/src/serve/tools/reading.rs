@@ -7,7 +7,6 @@ use base64::prelude::BASE64_STANDARD;
 use mcp_roots::boundary::Place;
 use mcp_roots::core::uri::{RootPath, RootUri};
 use rmcp::handler::server::common::schema_for_output;
-use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
@@ -20,7 +19,7 @@ use super::super::reading::{self, Part, Text};
 use super::super::server::FileServer;
 use super::super::work::Call;
 use super::super::{limits, resources};
-use super::{TextOutput, answer, failed, given};
+use super::{Parameters, TextOutput, answer, failed, given};
 
 #[derive(Deserialize, JsonSchema)]
 pub(in crate::serve) struct ReadTextFileArgs {
@@ -90,7 +89,9 @@ impl FileServer {
         Parameters(args): Parameters<ReadTextFileArgs>,
         context: RequestContext<RoleServer>,
     ) -> CallToolResult {
-        let part = match (args.head, args.tail, args.offset) {
+        // Some clients fill what they leave out with 0.
+        let [head, tail] = [args.head, args.tail].map(|count| count.filter(|&count| count > 0));
+        let part = match (head, tail, args.offset) {
             (None, None, offset) => Part::From(offset.unwrap_or(0)),
             (Some(head), None, None) => Part::FirstLines(head),
             (None, Some(tail), None) => Part::LastLines(tail),

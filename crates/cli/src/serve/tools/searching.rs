@@ -2,7 +2,6 @@
 
 use mcp_roots::boundary::Place;
 use rmcp::handler::server::common::schema_for_output;
-use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::CallToolResult;
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
@@ -15,7 +14,7 @@ use super::super::patterns::{Excludes, Pattern};
 use super::super::searching::{self, Lines, Matching, TextSearch, Window};
 use super::super::server::FileServer;
 use super::super::walking::Walking;
-use super::{failed, given, yes};
+use super::{Parameters, failed, given, yes};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

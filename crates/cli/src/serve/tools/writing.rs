@@ -4,7 +4,6 @@ use std::io;
 
 use mcp_roots::boundary::{BoundaryError, Place};
 use rmcp::handler::server::common::schema_for_output;
-use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::CallToolResult;
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, tool, tool_router};
@@ -17,7 +16,7 @@ use super::super::server::{FileServer, Target};
 use super::super::work::Work;
 use super::super::{limits, reading};
 use super::reading::PathArgs;
-use super::{TextOutput, answer};
+use super::{Parameters, TextOutput, answer};
 
 #[derive(Deserialize, JsonSchema)]
 pub(in crate::serve) struct WriteFileArgs {
