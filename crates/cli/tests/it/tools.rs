@@ -275,5 +275,11 @@ async fn every_tool_says_what_it_gives_and_whether_it_changes_anything() {
         assert_eq!(tool["annotations"]["readOnlyHint"], !writing.contains(&name), "{name}");
         assert_eq!(tool["annotations"]["openWorldHint"], false, "{name}");
         assert!(tool["outputSchema"]["properties"].is_object() && tool["title"].is_string(), "{tool}");
+        assert!(!tool.to_string().contains("uint"), "formats that clients do not know: {tool}");
+        assert!(!tool["inputSchema"].to_string().contains("null"), "{tool}");
+        if name == "roots_status" {
+            let last_error = &tool["outputSchema"]["properties"]["lastError"]["type"];
+            assert_eq!(*last_error, json!(["string", "null"]), "what is given may be null, and says so");
+        }
     }
 }

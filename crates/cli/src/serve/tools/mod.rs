@@ -34,26 +34,36 @@ pub(super) fn router(write: bool) -> ToolRouter<FileServer> {
         tools += FileServer::writing_tools();
     }
     for tool in tools.map.values_mut() {
-        plain(Arc::make_mut(&mut tool.attr.input_schema));
-        tool.attr.output_schema.iter_mut().for_each(|schema| plain(Arc::make_mut(schema)));
+        let taken = Arc::make_mut(&mut tool.attr.input_schema);
+        without_nulls(taken);
+        without_formats(taken);
+        tool.attr.output_schema.iter_mut().for_each(|given| without_formats(Arc::make_mut(given)));
     }
     tools
 }
 
-/// Takes out of a schema what clients know nothing of: formats such as `uint64`, and null as one of several types, which
-/// is accepted all the same.
-fn plain(schema: &mut Map<String, Value>) {
+/// Takes out of a schema the formats of this language's numbers, of which clients know nothing.
+fn without_formats(schema: &mut Map<String, Value>) {
     schema.retain(|key, value| key != "format" || !value.as_str().is_some_and(|format| format.starts_with("uint")));
+    each_below(schema, without_formats);
+}
+
+/// Takes null out of what a tool says it takes. It is accepted all the same; but one type is what every client knows.
+fn without_nulls(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");
         if let [only] = types.as_slice() {
             schema["type"] = only.clone();
         }
     }
+    each_below(schema, without_nulls);
+}
+
+fn each_below(schema: &mut Map<String, Value>, change: fn(&mut Map<String, Value>)) {
     for value in schema.values_mut() {
         match value {
-            Value::Object(below) => plain(below),
-            Value::Array(several) => several.iter_mut().filter_map(Value::as_object_mut).for_each(plain),
+            Value::Object(below) => change(below),
+            Value::Array(several) => several.iter_mut().filter_map(Value::as_object_mut).for_each(change),
             _ => {}
         }
     }
