@@ -5,10 +5,10 @@
 use mcp_roots_core::frame::{Answer, ClientFrame, RequestId, RootsCapability, ServerFrame};
 use mcp_roots_core::set::{RawRoot, RootSet};
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult, ErrorCode, ErrorData, JsonRpcMessage,
-    ListRootsRequest, ListRootsResult, NumberOrString, ResourceListChangedNotification, ResourceUpdatedNotification,
-    ResourceUpdatedNotificationParam, Root, RootsCapabilities, RootsListChangedNotification, ServerJsonRpcMessage,
-    ServerNotification, ServerRequest, ServerResult,
+    ClientCapabilities, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult, ErrorCode, ErrorData,
+    JsonRpcMessage, ListRootsRequest, ListRootsResult, NumberOrString, ResourceListChangedNotification,
+    ResourceUpdatedNotification, ResourceUpdatedNotificationParam, Root, RootsCapabilities,
+    RootsListChangedNotification, ServerJsonRpcMessage, ServerNotification, ServerRequest, ServerResult,
 };
 use serde_json::Value;
 
@@ -72,6 +72,11 @@ pub(crate) fn client_frame<'a>(
         },
         _ => ClientFrame::Other,
     }
+}
+
+/// Whether a client has roots to give.
+pub(crate) fn declares_roots(capabilities: &ClientCapabilities) -> bool {
+    capabilities.roots.is_some()
 }
 
 /// Describes a message from a server.
@@ -170,7 +175,7 @@ fn listed(result: &ClientResult) -> Answer {
     }
 }
 
-fn listed_json(mut result: Value) -> Answer {
+pub(crate) fn listed_json(mut result: Value) -> Answer {
     match result.get_mut("roots").map(Value::take) {
         Some(Value::Array(entries)) => Answer::Listed(entries.into_iter().map(entry).collect()),
         Some(other) => Answer::Unreadable(format!("`roots` is {}, not an array", kind(&other))),

@@ -19,6 +19,7 @@
 pub mod boundary;
 mod describe;
 mod local;
+mod modern;
 mod publish;
 mod shell;
 mod sources;
@@ -30,6 +31,7 @@ pub use local::LocalPathError;
 pub use mcp_roots_core as core;
 pub use mcp_roots_core::policy::Policy;
 pub use mcp_roots_core::server_half::{OnStale, Refresh, Snapshot, State, Unavailable};
+pub use modern::Serving;
 pub use publish::{PublishOptions, Published, publish, publish_with};
 pub use sources::{Source, SourceError};
 pub use track::{Changes, Lease, LeaseError, Roots, TrackOptions, Tracked, in_words, track};

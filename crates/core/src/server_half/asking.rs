@@ -15,9 +15,6 @@ use crate::time::Time;
 /// How many questions without an answer are remembered, so that a late answer is recognised.
 const REMEMBERED: usize = 8;
 
-/// How many failures in succession it takes until requests no longer wait for the next try.
-const PATIENCE: u32 = 3;
-
 /// One `roots/list` request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Question {
@@ -155,8 +152,8 @@ impl Asking {
     }
 
     /// Whether requests should no longer wait for this client.
-    pub(super) fn hopeless(&self) -> bool {
-        self.silent || self.failures >= PATIENCE
+    pub(super) fn hopeless(&self, config: &ServerConfig) -> bool {
+        self.silent || self.failures >= config.patience
     }
 }
 

@@ -29,6 +29,8 @@ pub struct ServerConfig {
     pub retry_first: Duration,
     /// The longest wait between retries. Default: 10 s.
     pub retry_cap: Duration,
+    /// How many failures in succession it takes until requests no longer wait for the next try. Default: 3.
+    pub patience: u32,
     /// How many questions nobody waits for may follow each other at once. Default: 2.
     pub burst: u32,
     /// How many questions nobody waits for may be asked in a second. Default: 10.
@@ -57,6 +59,7 @@ impl Default for ServerConfig {
             refresh: Refresh::OnRequest(Duration::from_secs(10)),
             retry_first: Duration::from_millis(100),
             retry_cap: Duration::from_secs(10),
+            patience: 3,
             burst: 2,
             per_second: 10,
             cue_interval: Duration::from_secs(1),

@@ -82,7 +82,7 @@ impl ServerHalf {
         if !counts || self.published.covers(needs) {
             return Some(Ok(self.published.clone()));
         }
-        let problem = self.last_problem.clone().filter(|_| self.asking.hopeless())?;
+        let problem = self.last_problem.clone().filter(|_| self.asking.hopeless(&self.config))?;
         Some(self.fallback(Unavailable::Failing { problem }))
     }
 

@@ -3,15 +3,17 @@
 mod changes;
 mod lease;
 mod options;
+mod request;
 mod roots;
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_roots_core::frame::{RequestId, Verdict};
-use mcp_roots_core::server_half::{Action, Event, LeaseId, ServerHalf, Snapshot, Unavailable, WaitId};
+use mcp_roots_core::server_half::{Action, Event, LeaseId, ServerConfig, ServerHalf, Snapshot, Unavailable, WaitId};
 use mcp_roots_core::time::Time;
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -49,7 +51,7 @@ where
     T: IntoTransport<RoleServer, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let session = Arc::new(Session::new(options));
+    let session = Arc::new(Session::new(options.into_config()));
     let tracked = Tracked { inner: transport.into_transport(), session: session.clone(), injector: None, read: None };
     (tracked, Roots::new(session))
 }
@@ -181,6 +183,8 @@ pub(crate) struct Session {
     published: watch::Receiver<Arc<Snapshot>>,
     /// The read loop has something to inject, or an earlier timeout to wait for.
     woken: Notify,
+    /// A handler needs roots, and would have them asked for along with something else.
+    wanted: AtomicBool,
 }
 
 /// What is behind the lock. It is held for a turn of the half, and never across a wait.
@@ -227,8 +231,8 @@ impl Outbox {
 }
 
 impl Session {
-    fn new(options: TrackOptions) -> Self {
-        let half = ServerHalf::new(options.into_config(), Time::ZERO);
+    pub(crate) fn new(config: ServerConfig) -> Self {
+        let half = ServerHalf::new(config, Time::ZERO);
         let (publisher, published) = watch::channel(half.snapshot().clone());
         let books = Books {
             half,
@@ -237,7 +241,13 @@ impl Session {
             waits: HashMap::new(),
             leases: HashMap::new(),
         };
-        let session = Session { clock: Clock::start(), published, books: Mutex::new(books), woken: Notify::new() };
+        let session = Session {
+            clock: Clock::start(),
+            published,
+            books: Mutex::new(books),
+            woken: Notify::new(),
+            wanted: AtomicBool::new(false),
+        };
         session.turn(|_, _| ());
         session
     }
@@ -282,6 +292,18 @@ impl Session {
             // Actions of eras that this shell does not speak.
             _ => {}
         }
+    }
+
+    pub(crate) fn config(&self) -> ServerConfig {
+        self.books().half.config().clone()
+    }
+
+    pub(crate) fn want(&self) {
+        self.wanted.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
     }
 
     fn tick(&self) {

@@ -50,7 +50,7 @@ impl TrackOptions {
         self
     }
 
-    pub(super) fn into_config(self) -> ServerConfig {
+    pub(crate) fn into_config(self) -> ServerConfig {
         self.config
     }
 }

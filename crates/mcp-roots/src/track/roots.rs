@@ -1,7 +1,8 @@
 //! The handle by which a server's handlers see the client's roots.
 
+use std::future::Future;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use mcp_roots_core::server_half::{Demand, Snapshot, Status, Unavailable, WaitId};
 use mcp_roots_core::uri::RootPath;
@@ -10,15 +11,41 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Changes, Lease, LeaseError, Session};
 
+tokio::task_local! {
+    /// The roots of the request that this task handles, where a request has roots of its own: whose they are in
+    /// place of, and they.
+    static OF_THIS_REQUEST: (Weak<Session>, Arc<Session>);
+}
+
 /// One client's roots, as its server sees them. Cheap to clone; every clone sees the same.
+///
+/// In the modern era (2026-07-28) there is no session, and each request has roots of its own. In the task that handles
+/// such a request, if the server is served as [`Serving`](crate::Serving), every method here is about those.
 #[derive(Clone, Debug)]
 pub struct Roots {
     session: Arc<Session>,
 }
 
 impl Roots {
-    pub(super) fn new(session: Arc<Session>) -> Self {
+    pub(crate) fn new(session: Arc<Session>) -> Self {
         Roots { session }
+    }
+
+    /// Runs a handler in whose task these roots are those of the request, wherever it holds `connection`'s.
+    pub(crate) async fn within<F: Future>(self, connection: &Roots, handling: F) -> F::Output {
+        OF_THIS_REQUEST.scope((Arc::downgrade(&connection.session), self.session), handling).await
+    }
+
+    pub(crate) fn own_session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// The session that these roots are of, here and now.
+    fn session(&self) -> Arc<Session> {
+        let of_this_request = OF_THIS_REQUEST.try_with(|(connection, request)| {
+            std::ptr::eq(connection.as_ptr(), Arc::as_ptr(&self.session)).then(|| request.clone())
+        });
+        of_this_request.ok().flatten().unwrap_or_else(|| self.session.clone())
     }
 
     /// The roots in force, current at the time of the call: if the client has announced a change since it
@@ -32,8 +59,9 @@ impl Roots {
     /// When no current set could be had in time, and the options say that this is an error. The message
     /// says whose fault it is and what to do.
     pub async fn current(&self) -> Result<Arc<Snapshot>, Unavailable> {
+        let session = self.session();
         let (answer, mut outcome) = oneshot::channel();
-        let (demand, deadline) = self.session.turn(|books, now| {
+        let (demand, deadline) = session.turn(|books, now| {
             let demand = books.half.demand(now);
             if let Demand::Wait(wait) = &demand {
                 books.waits.insert(*wait, answer);
@@ -44,30 +72,36 @@ impl Roots {
             Demand::Now(outcome) => return outcome,
             Demand::Wait(wait) => wait,
         };
-        let _withdraw = Withdraw { session: &self.session, wait };
+        let _withdraw = Withdraw { session: &session, wait };
         loop {
             // The deadline is kept from here, so that it holds even while nobody polls the transport.
             tokio::select! {
                 biased;
                 outcome = &mut outcome => return outcome.unwrap_or(Err(Unavailable::Closed)),
-                () = self.session.clock.sleep_until(Some(deadline)) => self.session.tick(),
+                () = session.clock.sleep_until(Some(deadline)) => session.tick(),
             }
         }
     }
 
+    /// Says that this request needs roots, without waiting for them: if it is returned to the client for something
+    /// else, they are asked for along with that. Only in the modern era does this make a difference.
+    pub fn want(&self) {
+        self.session().want();
+    }
+
     /// What is known now, without waiting. Its state says how far it can be relied on.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.session.published.borrow().clone()
+        self.session().published.borrow().clone()
     }
 
     /// The changes of the roots in force from now on. One that lags sees several changes as one.
     pub fn changes(&self) -> Changes {
-        Changes::new(self.session.published.clone())
+        Changes::new(self.session().published.clone())
     }
 
     /// A watch on the snapshots themselves, their states included.
     pub fn snapshots(&self) -> watch::Receiver<Arc<Snapshot>> {
-        self.session.published.clone()
+        self.session().published.clone()
     }
 
     /// A permission to work on `path` while a root in force covers it. Waits for a current set as
@@ -87,14 +121,15 @@ impl Roots {
     /// When no current set could be had, or when no root in force covers `path`.
     pub async fn lease_at(&self, path: RootPath) -> Result<Lease, LeaseError> {
         self.current().await?;
+        let session = self.session();
         let revoked = CancellationToken::new();
-        let lease = self.session.turn(|books, _| {
+        let lease = session.turn(|books, _| {
             let lease = books.half.lease(&path)?;
             books.leases.insert(lease, revoked.clone());
             Some(lease)
         });
         match lease {
-            Some(lease) => Ok(Lease::new(self.session.clone(), lease, path, revoked)),
+            Some(lease) => Ok(Lease::new(session, lease, path, revoked)),
             None => Err(LeaseError::outside(&path, &self.snapshot().roots)),
         }
     }
@@ -102,12 +137,12 @@ impl Roots {
     /// Has the set checked, at most once per interval: a hint that it may have changed without a
     /// notification. A ResourceNotFound that a handler answers with is such a hint by itself.
     pub fn recheck(&self) {
-        self.session.turn(|books, now| books.half.handle_cue(now));
+        self.session().turn(|books, now| books.half.handle_cue(now));
     }
 
     /// What has happened on this connection, for diagnostics.
     pub fn status(&self) -> Status {
-        self.session.turn(|books, _| books.half.status())
+        self.session().turn(|books, _| books.half.status())
     }
 }
 

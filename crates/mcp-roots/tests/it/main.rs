@@ -2,6 +2,7 @@
 
 mod boundary;
 mod examples;
+mod modern;
 mod pair;
 mod publishing;
 mod sources;
