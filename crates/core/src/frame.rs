@@ -85,6 +85,8 @@ pub enum ClientFrame<'a> {
     },
     /// A `ping` request, which never depends on roots.
     Ping,
+    /// A request of the modern era (2026-07-28), which brings its own capabilities along.
+    ModernRequest,
     /// Any other request.
     Request,
     /// Anything else: other notifications, and responses to what the server itself asked.
@@ -128,7 +130,7 @@ pub enum Verdict {
     /// Hand it on untouched.
     Pass,
     /// Hand it on with this `roots` capability declared, or with none, whatever stood there. Only for a client's
-    /// `initialize`.
+    /// `initialize`, and for each of its requests in the modern era.
     Declare(Option<RootsCapability>),
     /// Do not hand it on: it was the half's own affair.
     Swallow,

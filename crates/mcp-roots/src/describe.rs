@@ -6,11 +6,12 @@ use mcp_roots_core::frame::{Answer, ClientFrame, RequestId, RootsCapability, Ser
 use mcp_roots_core::set::{RawRoot, RootSet};
 use rmcp::model::{
     ClientCapabilities, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult, ErrorCode, ErrorData,
-    JsonRpcMessage, ListRootsRequest, ListRootsResult, NumberOrString, ResourceListChangedNotification,
-    ResourceUpdatedNotification, ResourceUpdatedNotificationParam, Root, RootsCapabilities,
-    RootsListChangedNotification, ServerJsonRpcMessage, ServerNotification, ServerRequest, ServerResult,
+    GetMeta, InputResponses, JsonRpcMessage, ListRootsRequest, ListRootsResult, NumberOrString, ProtocolVersion,
+    ResourceListChangedNotification, ResourceUpdatedNotification, ResourceUpdatedNotificationParam, Root,
+    RootsCapabilities, RootsListChangedNotification, ServerJsonRpcMessage, ServerNotification, ServerRequest,
+    ServerResult,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(crate) fn half_id(id: &NumberOrString) -> RequestId {
     match id {
@@ -29,7 +30,7 @@ pub(crate) fn message_id<Req, Resp, Not>(message: &JsonRpcMessage<Req, Resp, Not
     }
 }
 
-fn wire_id(id: RequestId) -> NumberOrString {
+pub(crate) fn wire_id(id: RequestId) -> NumberOrString {
     match id {
         RequestId::Number(number) => NumberOrString::Number(number),
         RequestId::Text(text) => NumberOrString::String(text),
@@ -53,6 +54,7 @@ pub(crate) fn client_frame<'a>(
                     .as_ref()
                     .map(|roots| RootsCapability { list_changed: roots.list_changed.unwrap_or(false) }),
             },
+            modern if is_modern(modern) => ClientFrame::ModernRequest,
             ClientRequest::SubscribeRequest(subscribe) => ClientFrame::Subscribe { id, uri: &subscribe.params.uri },
             ClientRequest::UnsubscribeRequest(unsubscribe) => ClientFrame::Unsubscribe { uri: &unsubscribe.params.uri },
             ClientRequest::PingRequest(_) => ClientFrame::Ping,
@@ -72,6 +74,39 @@ pub(crate) fn client_frame<'a>(
         },
         _ => ClientFrame::Other,
     }
+}
+
+/// The input that came with a request, and the state: only these three requests may be returned with questions
+/// (2026-07-28, basic/utilities/mrtr).
+pub(crate) fn input_of(request: &mut ClientRequest) -> Option<(&mut Option<InputResponses>, &mut Option<String>)> {
+    match request {
+        ClientRequest::CallToolRequest(request) => {
+            Some((&mut request.params.input_responses, &mut request.params.request_state))
+        }
+        ClientRequest::GetPromptRequest(request) => {
+            Some((&mut request.params.input_responses, &mut request.params.request_state))
+        }
+        ClientRequest::ReadResourceRequest(request) => {
+            Some((&mut request.params.input_responses, &mut request.params.request_state))
+        }
+        _ => None,
+    }
+}
+
+/// What a request asks for: all of it but what changes from one round to the next.
+pub(crate) fn asked_for(request: &ClientRequest) -> Vec<u8> {
+    let mut value = serde_json::to_value(request).unwrap_or_default();
+    if let Some(params) = value.get_mut("params").and_then(Value::as_object_mut) {
+        for changing in ["_meta", "inputResponses", "requestState"] {
+            params.remove(changing);
+        }
+    }
+    value.to_string().into_bytes()
+}
+
+/// Whether a request is of the modern era: those say so themselves.
+pub(crate) fn is_modern(request: &ClientRequest) -> bool {
+    request.get_meta().protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 /// Whether a client has roots to give.
@@ -128,6 +163,15 @@ pub(crate) fn roots_list_changed() -> ClientJsonRpcMessage {
 }
 
 pub(crate) fn roots_answer(id: RequestId, roots: &RootSet) -> ClientJsonRpcMessage {
+    JsonRpcMessage::response(ClientResult::ListRootsResult(roots_result(roots)), wire_id(id))
+}
+
+/// What a question for roots is answered with, as JSON.
+pub(crate) fn roots_json(roots: &RootSet) -> Value {
+    json!(roots_result(roots))
+}
+
+fn roots_result(roots: &RootSet) -> ListRootsResult {
     let roots = roots.iter().map(|root| {
         let wire = Root::new(root.uri.as_str());
         match &root.name {
@@ -135,7 +179,7 @@ pub(crate) fn roots_answer(id: RequestId, roots: &RootSet) -> ClientJsonRpcMessa
             None => wire,
         }
     });
-    JsonRpcMessage::response(ClientResult::ListRootsResult(ListRootsResult::new(roots.collect())), wire_id(id))
+    ListRootsResult::new(roots.collect())
 }
 
 pub(crate) fn roots_refusal(id: RequestId) -> ClientJsonRpcMessage {
@@ -144,16 +188,21 @@ pub(crate) fn roots_refusal(id: RequestId) -> ClientJsonRpcMessage {
     JsonRpcMessage::error(error, Some(wire_id(id)))
 }
 
-/// Declares the capability in an `initialize` request, or none, in the place of whatever stood there.
+/// Declares the capability, or none, in the place of whatever stood there: in an `initialize` request, or in any request
+/// of the modern era, which has no announcements to declare.
 pub(crate) fn declare(message: &mut ClientJsonRpcMessage, capability: Option<RootsCapability>) {
-    if let JsonRpcMessage::Request(request) = message
-        && let ClientRequest::InitializeRequest(initialize) = &mut request.request
-    {
-        initialize.params.capabilities.roots = capability.map(|capability| {
-            let mut roots = RootsCapabilities::default();
+    let JsonRpcMessage::Request(request) = message else { return };
+    let mut roots = capability.map(|_| RootsCapabilities::default());
+    if let ClientRequest::InitializeRequest(initialize) = &mut request.request {
+        if let (Some(roots), Some(capability)) = (&mut roots, capability) {
             roots.list_changed = Some(capability.list_changed);
-            roots
-        });
+        }
+        initialize.params.capabilities.roots = roots;
+    } else {
+        let meta = request.request.get_meta_mut();
+        let mut capabilities = meta.client_capabilities().unwrap_or_default();
+        capabilities.roots = roots;
+        meta.set_client_capabilities(capabilities);
     }
 }
 
@@ -210,7 +259,6 @@ fn kind(value: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_malformed_entry_loses_itself_and_not_the_list() {

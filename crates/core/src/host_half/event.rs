@@ -68,6 +68,8 @@ pub enum HeldBack {
     NotDeclared,
     /// The client tried to announce by itself.
     NotOurs,
+    /// In the modern era there are no announcements: a server asks with each request that needs roots.
+    NoSession,
 }
 
 impl fmt::Display for HeldBack {
@@ -79,6 +81,7 @@ impl fmt::Display for HeldBack {
             HeldBack::NotOurs => {
                 "the client tried to announce by itself; changes of the workspace are announced for it"
             }
+            HeldBack::NoSession => "nothing is announced in this protocol; the server asks with each request",
         })
     }
 }

@@ -71,6 +71,8 @@ enum Link {
     Declared,
     /// `notifications/initialized` has gone out.
     Open,
+    /// There is no session: each request declares, and is answered for itself.
+    Modern,
     Closed,
 }
 
@@ -117,6 +119,10 @@ impl HostHalf {
                 // A server asks after this, so what changed before needs no announcement.
                 self.told = self.exposed.clone();
             }
+            ClientFrame::ModernRequest => {
+                self.link = self.link.max(Link::Modern);
+                return Verdict::Declare(self.config.declare);
+            }
             // Nobody but this half may announce: it knows whether there is anything to say.
             ClientFrame::ListChanged => {
                 self.report(HostEvent::HeldBack(HeldBack::NotOurs));
@@ -138,9 +144,21 @@ impl HostHalf {
         Verdict::Swallow
     }
 
+    /// A request of the modern era has been returned with a question for roots: the answer, if there is one.
+    pub fn handle_returned(&mut self) -> Option<RootSet> {
+        self.config.declare?;
+        self.report(HostEvent::Asked { after: None });
+        self.report(HostEvent::Answered { roots: self.exposed.clone() });
+        Some(self.exposed.clone())
+    }
+
     /// The workspace exposes this from now on.
     pub fn handle_workspace(&mut self, exposed: RootSet, now: Time) {
+        let changed = self.exposed != exposed;
         self.exposed = exposed;
+        if self.link == Link::Modern && changed {
+            self.report(HostEvent::HeldBack(HeldBack::NoSession));
+        }
         if self.link != Link::Open {
             return;
         }

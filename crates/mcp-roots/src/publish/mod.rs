@@ -1,6 +1,8 @@
 //! The client's side: decorate a client's transport, and a workspace is declared, answered and announced
 //! through it.
 
+mod rounds;
+
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use tokio::sync::watch;
 use crate::describe;
 use crate::shell::{Clock, Injector, Sending, in_turn};
 use crate::workspace::Workspace;
+use rounds::{Arrived, Rounds};
 
 /// Publishes `workspace` to the server at the other end of `transport`.
 ///
@@ -59,6 +62,7 @@ where
     Published {
         inner: transport.into_transport(),
         half,
+        rounds: Rounds::default(),
         clock: Clock::start(),
         workspace: workspace.clone(),
         exposed,
@@ -101,6 +105,7 @@ impl fmt::Debug for PublishOptions {
 pub struct Published<T> {
     inner: T,
     half: HostHalf,
+    rounds: Rounds,
     clock: Clock,
     /// Keeps the workspace's folders checked for as long as somebody is told of them.
     workspace: Workspace,
@@ -123,6 +128,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Published<T> {
         if let Verdict::Declare(capability) = verdict {
             describe::declare(&mut message, capability);
         }
+        self.rounds.leaving(&mut message);
         let before = self.wanted();
         let sending = if verdict == Verdict::Swallow { None } else { Some(self.inner.send(message)) };
         async move {
@@ -152,9 +158,20 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Published<T> {
                     self.follow_workspace();
                     let id = describe::message_id(&message);
                     let frame = describe::server_frame(&message, id.as_ref());
-                    if self.half.handle_inbound(frame, self.clock.now()) == Verdict::Pass {
-                        self.inject();
-                        return Some(message);
+                    if self.half.handle_inbound(frame, self.clock.now()) != Verdict::Pass {
+                        continue;
+                    }
+                    let half = &mut self.half;
+                    let answer = || half.handle_returned().map(|roots| describe::roots_json(&roots));
+                    match self.rounds.arriving(message, answer) {
+                        Arrived::Pass(message) => {
+                            self.inject();
+                            return Some(message);
+                        }
+                        Arrived::Repeat(request) => {
+                            let sending = self.inner.send(request);
+                            self.injector.get_or_insert_with(Injector::start).send(told(sending));
+                        }
                     }
                 }
             }
@@ -194,12 +211,7 @@ impl<T: Transport<RoleClient>> Published<T> {
                 // Actions of eras that this shell does not speak.
                 _ => continue,
             };
-            let sending = self.inner.send(message);
-            sendings.push(Box::pin(async move {
-                if let Err(error) = sending.await {
-                    tracing::debug!(target: "mcp_roots", %error, "the server could not be told of roots");
-                }
-            }));
+            sendings.push(told(self.inner.send(message)));
         }
         sendings
     }
@@ -222,6 +234,15 @@ impl<T: fmt::Debug> fmt::Debug for Published<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Published").field("inner", &self.inner).field("half", &self.half).finish_non_exhaustive()
     }
+}
+
+/// A send that nobody waits for. If it fails the connection has ended, and everybody hears of that.
+fn told<E: fmt::Display>(sending: impl Future<Output = Result<(), E>> + Send + 'static) -> Sending {
+    Box::pin(async move {
+        if let Err(error) = sending.await {
+            tracing::debug!(target: "mcp_roots", %error, "the server could not be told of roots");
+        }
+    })
 }
 
 /// Ends when the workspace has changed; never, once it is gone.
