@@ -3,6 +3,7 @@
 mod boundary;
 mod examples;
 mod modern;
+mod modern_host;
 mod pair;
 mod publishing;
 mod sources;

@@ -16,11 +16,15 @@ use crate::pair::{Folders, told};
 
 /// A server with a tool for each way to need roots, and something else besides.
 #[derive(Clone)]
-struct Asking {
+pub(crate) struct Asking {
     roots: Roots,
 }
 
 impl Asking {
+    pub(crate) fn new(roots: &Roots) -> Self {
+        Asking { roots: roots.clone() }
+    }
+
     async fn tell(&self) -> CallToolResponse {
         match self.roots.current().await {
             Ok(snapshot) => text(&told(&snapshot)),
@@ -103,7 +107,7 @@ impl Client {
         let (near, far) = tokio::io::duplex(64 * 1024);
         let (transport, roots) = track(near, options);
         tokio::spawn(async move {
-            let server = roots.serving(Asking { roots: roots.clone() }).serve(transport).await.expect("a client");
+            let server = roots.serving(Asking::new(&roots)).serve(transport).await.expect("a client");
             server.waiting().await
         });
         let (from_server, to_server) = tokio::io::split(far);
