@@ -16,6 +16,8 @@ use std::time::Duration;
 use clap::Args;
 use mcp_roots::Workspace;
 use mcp_roots::core::frame::RootsCapability;
+use rmcp::model::ProtocolVersion;
+use rmcp::service::ClientLifecycleMode;
 
 use crate::exit::Exit;
 use prompt::Lines;
@@ -48,6 +50,9 @@ pub(crate) struct HostArgs {
     /// What to declare of roots: list-changed, plain (without announcements) or none. For testing servers.
     #[arg(long, value_name = "WHAT", value_parser = declaration, default_value = "list-changed")]
     declare: Declaration,
+    /// The protocol era: modern (2026-07-28), legacy (up to 2025-11-25), or auto, which asks the server.
+    #[arg(long, value_name = "auto|legacy|modern", value_parser = era, default_value = "auto")]
+    era: ClientLifecycleMode,
     /// How long a server may take over a request, such as 500ms, 30s or 5m.
     #[arg(long, value_parser = crate::duration, default_value = "60s")]
     timeout: Duration,
@@ -69,7 +74,8 @@ pub(crate) async fn run(args: HostArgs) -> Result<(), Exit> {
     let interactive = std::io::stdin().is_terminal() && !args.json;
     let (mut lines, printer) = Lines::open(interactive)?;
     let screen = Screen::start(args.json, printer);
-    let mut session = Session::open(&args.command, workspace, args.declare, args.timeout, screen.clone()).await?;
+    let mut session =
+        Session::open(&args.command, workspace, args.declare, args.era, args.timeout, screen.clone()).await?;
     let outcome = converse(&mut session, &mut lines).await;
     let ended = session.close().await;
     screen.flush().await;
@@ -105,6 +111,16 @@ async fn converse(session: &mut Session, lines: &mut Lines) -> Result<(), Exit> 
         0 => Ok(()),
         _ if lines.interactive() => Ok(()),
         failed => Err(Exit::CommandsFailed { failed, of }),
+    }
+}
+
+fn era(text: &str) -> Result<ClientLifecycleMode, String> {
+    let modern = || vec![ProtocolVersion::V_2026_07_28];
+    match text {
+        "auto" => Ok(ClientLifecycleMode::Auto { preferred_versions: modern(), legacy_version: None }),
+        "legacy" => Ok(ClientLifecycleMode::Initialize),
+        "modern" => Ok(ClientLifecycleMode::Discover { preferred_versions: modern() }),
+        _ => Err("use auto, legacy or modern".into()),
     }
 }
 

@@ -12,10 +12,12 @@ use mcp_roots::{PublishOptions, Workspace, WorkspaceError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientConfig, ContentBlock, Implementation, LoggingMessageNotificationParam,
     ProtocolVersion, ReadResourceRequestParams, ReadResourceResult, ResourceContents, ResourceUpdatedNotificationParam,
-    SubscribeRequestParams,
+    ServerNotification, SubscribeRequestParams, SubscriptionFilter,
 };
-use rmcp::service::{NotificationContext, RunningService, ServiceError};
-use rmcp::{ClientHandler, RoleClient, ServiceExt};
+use rmcp::service::{
+    ClientLifecycleMode, ClientServiceExt, NotificationContext, RunningService, ServiceError, Subscription,
+};
+use rmcp::{ClientHandler, RoleClient};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
@@ -63,6 +65,7 @@ impl Session {
         command: &[String],
         workspace: Workspace,
         declare: Option<RootsCapability>,
+        era: ClientLifecycleMode,
         timeout: Duration,
         screen: Screen,
     ) -> Result<Self, Exit> {
@@ -75,7 +78,7 @@ impl Session {
         });
         let transport = mcp_roots::publish_with(transport, &workspace, options);
         let listener = Listener { screen: screen.clone() };
-        let service = match tokio::time::timeout(timeout, listener.serve(transport)).await {
+        let service = match tokio::time::timeout(timeout, listener.serve_with_lifecycle(transport, era)).await {
             Ok(Ok(service)) => service,
             Ok(Err(error)) => {
                 let obituary = process.obituary().await;
@@ -262,8 +265,15 @@ impl Session {
     }
 
     async fn subscribe(&self, uri: String) -> Outcome {
-        let subscribing = self.service.subscribe(SubscribeRequestParams::new(uri.clone()));
-        self.within(subscribing).await?;
+        let modern =
+            self.service.peer_info().is_some_and(|info| info.protocol_version >= ProtocolVersion::V_2026_07_28);
+        if modern {
+            let filter = SubscriptionFilter::builder().resource_subscriptions([uri.clone()]).build();
+            let subscription = self.within(self.service.listen(filter)).await?;
+            tokio::spawn(hear(subscription, self.screen.clone()));
+        } else {
+            self.within(self.service.subscribe(SubscribeRequestParams::new(uri.clone()))).await?;
+        }
         Ok((json!({ "uri": uri }), format!("subscribed to {uri}")))
     }
 
@@ -294,6 +304,23 @@ impl Session {
         match tokio::time::timeout(self.timeout, request).await {
             Ok(result) => Ok(result?),
             Err(_) => Err(Failure::Timeout(self.timeout)),
+        }
+    }
+}
+
+/// Shows what comes on a subscription of the modern era, while it stands.
+async fn hear(mut subscription: Subscription, screen: Screen) {
+    loop {
+        match subscription.next().await {
+            Ok(Some(ServerNotification::ResourceUpdatedNotification(updated))) => {
+                screen.show(Note::ResourceUpdated { uri: updated.params.uri });
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => return,
+            Err(error) => {
+                screen.show(Note::Error { command: "subscribe".into(), message: error.to_string() });
+                return;
+            }
         }
     }
 }

@@ -87,7 +87,8 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
         });
     let (transport, roots) = mcp_roots::track(mcp_roots::wire::stdio(), options);
     let allowed = Allowed { write: args.write, gitignore: !args.no_ignore };
-    match FileServer::new(roots, allowed).serve(transport).await {
+    let server = FileServer::new(roots.clone(), allowed);
+    match roots.serving(server).serve(transport).await {
         Ok(session) => match session.waiting().await {
             Ok(_) => Ok(()),
             Err(error) => Err(Exit::Internal(format!("the session ended in error: {error}"))),
@@ -95,8 +96,8 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
         // A client that leaves before it says anything has done nothing wrong.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(Exit::Peer(format!(
-            "the client did not complete the handshake: {error}. The first request must be `initialize` of a protocol \
-             up to 2025-11-25"
+            "the client did not complete the handshake: {error}. The first request must be `initialize`, or one of \
+             protocol 2026-07-28 with its metadata"
         ))),
     }
 }

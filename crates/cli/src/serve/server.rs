@@ -1,6 +1,5 @@
 //! The MCP server: tools and resources over the boundary that the roots draw.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,16 +11,16 @@ use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, ErrorData, Implementation, InitializeResult,
-    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceTemplate, ServerCapabilities,
-    SubscribeRequestParams, UnsubscribeRequestParams,
+    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourceTemplate, ServerCapabilities, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler, tool_handler};
 
 use super::error::CallError;
 use super::patterns::Excludes;
-use super::subscriptions::Subscriptions;
+use super::subscriptions::{Hearer, Key, Subscriptions};
 use super::walking::Walking;
 use super::work::{Call, Running, Work};
 use super::{resources, tools};
@@ -248,10 +247,6 @@ impl ServerHandler for FileServer {
             )
     }
 
-    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25))
-    }
-
     /// Arguments that do not fit are a tool's error, which a model is shown and can mend (2025-11-25, server/tools,
     /// Error Handling).
     async fn call_tool(
@@ -273,8 +268,14 @@ impl ServerHandler for FileServer {
         page: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let boundary = self.current_boundary().await;
-        let boundary = boundary.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        let boundary = match self.current_boundary().await {
+            Ok(boundary) => boundary,
+            // In this era a list cannot ask, and a host asks for it unbidden: it need not be an error there.
+            Err(Unavailable::CannotAsk) => {
+                return Ok(ListResourcesResult::with_all_items(Vec::new()));
+            }
+            Err(error) => return Err(ErrorData::internal_error(error.to_string(), None)),
+        };
         blocking(move || resources::top_level(&boundary, page.and_then(|page| page.cursor).as_deref())).await
     }
 
@@ -310,10 +311,35 @@ impl ServerHandler for FileServer {
     ) -> Result<(), ErrorData> {
         let path = path_of(&request.uri)?;
         let (_, place, lease) = self.place(path).await.map_err(|error| no_resource(&request.uri, error))?;
+        let key = Key { listener: None, uri: request.uri };
         self.subscriptions
-            .add(request.uri, place, lease, context.peer)
+            .add(key, place, lease, Hearer::Session(context.peer))
             .await
             .map_err(|error| ErrorData::invalid_request(error.to_string(), None))
+    }
+
+    /// Changes of resources; lists never change within a request, and all that this era has is requests.
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let uris = requested.resource_subscriptions.iter().flatten().cloned();
+        Some(SubscriptionFilter::builder().resource_subscriptions(uris).build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let listener = Some(context.request_context().id.clone());
+        let uris = context.accepted().resource_subscriptions.iter().flatten().cloned();
+        let keys: Vec<Key> = uris.map(|uri| Key { listener: listener.clone(), uri }).collect();
+        for key in &keys {
+            let path = path_of(&key.uri)?;
+            let (_, place, lease) = self.place(path).await.map_err(|error| no_resource(&key.uri, error))?;
+            let added = self.subscriptions.add(key.clone(), place, lease, Hearer::Listener(context.sink().clone()));
+            added.await.map_err(|error| ErrorData::invalid_request(error.to_string(), None))?;
+        }
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = self.roots.closed() => {}
+        }
+        keys.iter().for_each(|key| self.subscriptions.remove(key));
+        Ok(())
     }
 
     async fn unsubscribe(
@@ -321,7 +347,7 @@ impl ServerHandler for FileServer {
         request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.subscriptions.remove(&request.uri);
+        self.subscriptions.remove(&Key { listener: None, uri: request.uri });
         Ok(())
     }
 }

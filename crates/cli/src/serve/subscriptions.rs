@@ -14,7 +14,7 @@ use mcp_roots::boundary::Place;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use rmcp::RoleServer;
 use rmcp::model::ResourceUpdatedNotificationParam;
-use rmcp::service::Peer;
+use rmcp::service::{Peer, SubscriptionSink};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
@@ -37,7 +37,7 @@ pub(super) struct Subscriptions {
 /// changing what is watched, under the second, waits for that thread.
 #[derive(Default)]
 struct Shared {
-    active: Mutex<HashMap<String, Subscription>>,
+    active: Mutex<HashMap<Key, Subscription>>,
     watches: Mutex<Watches>,
 }
 
@@ -55,6 +55,35 @@ struct Subscription {
     task: AbortHandle,
 }
 
+/// Who hears of a change.
+#[derive(Clone)]
+pub(super) enum Hearer {
+    /// The client of a session.
+    Session(Peer<RoleServer>),
+    /// One that listens (2026-07-28, basic/utilities/subscriptions).
+    Listener(SubscriptionSink),
+}
+
+impl Hearer {
+    /// Says that a resource has changed; false if nobody hears it any more.
+    async fn updated(&self, uri: &str) -> bool {
+        match self {
+            Hearer::Session(peer) => {
+                let updated = ResourceUpdatedNotificationParam::new(uri.to_owned());
+                peer.notify_resource_updated(updated).await.is_ok()
+            }
+            Hearer::Listener(sink) => sink.notify_resource_updated(uri).await.is_ok(),
+        }
+    }
+}
+
+/// What a subscription is known by: who has it, where a client may have several, and the resource.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) listener: Option<rmcp::model::RequestId>,
+    pub(super) uri: String,
+}
+
 /// There are too many.
 #[derive(Debug, thiserror::Error)]
 #[error("there are {MOST} subscriptions already, which is the limit. Unsubscribe from some")]
@@ -64,22 +93,16 @@ pub(super) struct TooMany;
 type Sight = Option<(u64, Option<SystemTime>)>;
 
 impl Subscriptions {
-    /// Tells `peer` of changes at `place` until the lease is revoked. A second subscription to a resource takes
+    /// Tells `hearer` of changes at `place` until the lease is revoked. A second subscription to a resource takes
     /// the place of the first.
-    pub(super) async fn add(
-        &self,
-        uri: String,
-        place: Place,
-        lease: Lease,
-        peer: Peer<RoleServer>,
-    ) -> Result<(), TooMany> {
-        self.remove(&uri);
+    pub(super) async fn add(&self, key: Key, place: Place, lease: Lease, hearer: Hearer) -> Result<(), TooMany> {
+        self.remove(&key);
         let shared = self.shared.clone();
         let (place, directory, seen) = blocking(move || shared.watch(place)).await;
         let (path, hint) = (place.path().to_owned(), Arc::new(Notify::new()));
-        let following = Following { uri: uri.clone(), place: Arc::new(place), peer, hint: hint.clone(), seen };
+        let following = Following { key: key.clone(), place: Arc::new(place), hearer, hint: hint.clone(), seen };
         let task = tokio::spawn(follow(Arc::downgrade(&self.shared), following, lease)).abort_handle();
-        match self.shared.admit(uri, Subscription { path, directory, hint, task }) {
+        match self.shared.admit(key, Subscription { path, directory, hint, task }) {
             Ok(None) => Ok(()),
             // Two that came together for one resource: the later stands.
             Ok(Some(earlier)) => {
@@ -94,13 +117,13 @@ impl Subscriptions {
     }
 
     /// Ends a subscription, if it is there.
-    pub(super) fn remove(&self, uri: &str) {
-        self.shared.remove(uri);
+    pub(super) fn remove(&self, key: &Key) {
+        self.shared.remove(key);
     }
 }
 
 impl Shared {
-    fn active(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
+    fn active(&self) -> MutexGuard<'_, HashMap<Key, Subscription>> {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,13 +132,13 @@ impl Shared {
     }
 
     /// Takes a subscription in, and gives back the one whose place it takes; or gives it back, if there are too many.
-    fn admit(&self, uri: String, subscription: Subscription) -> Result<Option<Subscription>, Subscription> {
+    fn admit(&self, key: Key, subscription: Subscription) -> Result<Option<Subscription>, Subscription> {
         let mut active = self.active();
-        if active.len() >= MOST { Err(subscription) } else { Ok(active.insert(uri, subscription)) }
+        if active.len() >= MOST { Err(subscription) } else { Ok(active.insert(key, subscription)) }
     }
 
-    fn remove(&self, uri: &str) {
-        let removed = self.active().remove(uri);
+    fn remove(&self, key: &Key) {
+        let removed = self.active().remove(key);
         if let Some(subscription) = removed {
             self.end(&subscription);
         }
@@ -189,9 +212,9 @@ impl Watches {
 
 /// One subscription, as its task sees it.
 struct Following {
-    uri: String,
+    key: Key,
     place: Arc<Place>,
-    peer: Peer<RoleServer>,
+    hearer: Hearer,
     hint: Arc<Notify>,
     seen: Sight,
 }
@@ -202,7 +225,7 @@ async fn follow(shared: Weak<Shared>, mut following: Following, lease: Lease) {
         () = following.tell_of_changes() => {}
     }
     if let Some(shared) = shared.upgrade() {
-        shared.remove(&following.uri);
+        shared.remove(&following.key);
     }
 }
 
@@ -220,8 +243,7 @@ impl Following {
                 continue;
             }
             self.seen = now;
-            let updated = ResourceUpdatedNotificationParam::new(self.uri.clone());
-            if self.peer.notify_resource_updated(updated).await.is_err() {
+            if !self.hearer.updated(&self.key.uri).await {
                 return;
             }
         }

@@ -204,6 +204,15 @@ impl ServerHalf {
         self.settle(now);
     }
 
+    /// There is no way to ask the client: whoever waits for it waits in vain.
+    pub fn handle_no_way(&mut self, now: Time) {
+        for (wait, ()) in self.gate.release(|_| Some(())) {
+            let outcome = self.fallback(Unavailable::CannotAsk);
+            self.actions.push_back(Action::Release(wait, outcome));
+        }
+        self.settle(now);
+    }
+
     /// The connection has ended.
     pub fn handle_close(&mut self, now: Time) {
         self.link = Link::Closed;

@@ -166,6 +166,13 @@ pub enum Unavailable {
         /// The limit.
         limit: usize,
     },
+    /// The request is of a kind that cannot be returned to the client with a question, in an era in which a server asks
+    /// in no other way (2026-07-28, basic/utilities/mrtr).
+    #[error(
+        "the client's roots are not known: it can only be asked by a tools/call, prompts/get or resources/read in this \
+         protocol. Use one of these, or run the server with directories of its own"
+    )]
+    CannotAsk,
     /// The connection has ended.
     #[error("the connection to the client has ended, and its roots with it")]
     Closed,

@@ -84,36 +84,39 @@ impl<S: ServerHandler> Serving<S> {
         let input = Input::open(&mut request, &self.states)?;
         let session = Arc::new(Session::of_request(self.config.clone(), declared));
         let counts = session.would_ask();
-        match &input {
-            Some(input) => input.roots.iter().for_each(|answer| session.answer(describe::listed_json(answer.clone()))),
-            None => {
-                session.cannot_ask("only tools/call, prompts/get and resources/read can be returned with a question")
-            }
+        if let Some(answer) = input.as_ref().and_then(|input| input.roots.clone()) {
+            session.answer(describe::listed_json(answer));
         }
         let roots = Roots::new(session.clone());
         let handling = roots.within(&self.roots, self.service.handle_request(request, context));
-        tokio::select! {
-            biased;
-            result = handling => {
-                let mut result = result?;
-                let answered = input.is_some_and(|input| input.roots.is_some());
-                if let ServerResult::InputRequiredResult(returned) = &mut result
-                    && counts
-                    && (answered || session.is_wanted())
-                {
-                    // What is not asked for again is not there when the request comes again.
-                    add_question(returned.input_requests.get_or_insert_default());
-                }
-                Ok(result)
+        let mut handling = std::pin::pin!(handling);
+        let mut result = loop {
+            tokio::select! {
+                biased;
+                result = &mut handling => break result?,
+                () = session.needs_client() => match input {
+                    Some(input) => return Ok(question(input.carry_on(&self.states))),
+                    None => session.cannot_ask(),
+                },
             }
-            () = session.needs_client() => {
-                let mut questions = InputRequests::new();
-                add_question(&mut questions);
-                let carried = input.and_then(|input| input.carry_on(&self.states));
-                Ok(ServerResult::InputRequiredResult(InputRequiredResult::new(Some(questions), carried)))
-            }
+        };
+        let answered = input.is_some_and(|input| input.roots.is_some());
+        if let ServerResult::InputRequiredResult(returned) = &mut result
+            && counts
+            && (answered || session.is_wanted())
+        {
+            // What is not asked for again is not there when the request comes again.
+            add_question(returned.input_requests.get_or_insert_default());
         }
+        Ok(result)
     }
+}
+
+/// A request is returned with nothing but the question for roots.
+fn question(carried: Option<String>) -> ServerResult {
+    let mut questions = InputRequests::new();
+    add_question(&mut questions);
+    ServerResult::InputRequiredResult(InputRequiredResult::new(Some(questions), carried))
 }
 
 fn add_question(questions: &mut InputRequests) {

@@ -185,6 +185,8 @@ pub(crate) struct Session {
     woken: Notify,
     /// A handler needs roots, and would have them asked for along with something else.
     wanted: AtomicBool,
+    /// It is one request's, of which there are so many that nobody is told what becomes of each.
+    of_request: bool,
 }
 
 /// What is behind the lock. It is held for a turn of the half, and never across a wait.
@@ -232,6 +234,10 @@ impl Outbox {
 
 impl Session {
     pub(crate) fn new(config: ServerConfig) -> Self {
+        Session::open(config, false)
+    }
+
+    fn open(config: ServerConfig, of_request: bool) -> Self {
         let half = ServerHalf::new(config, Time::ZERO);
         let (publisher, published) = watch::channel(half.snapshot().clone());
         let books = Books {
@@ -247,6 +253,7 @@ impl Session {
             books: Mutex::new(books),
             woken: Notify::new(),
             wanted: AtomicBool::new(false),
+            of_request,
         };
         session.turn(|_, _| ());
         session
@@ -288,6 +295,7 @@ impl Session {
                     let _ = waiting.send(outcome);
                 }
             }
+            Action::Report(event) if self.of_request => tracing::debug!(target: "mcp_roots", "{event}"),
             Action::Report(event) => log(&event),
             // Actions of eras that this shell does not speak.
             _ => {}

@@ -17,7 +17,7 @@ impl Session {
     /// The roots of one request, whose client has some to give or not.
     pub(crate) fn of_request(config: ServerConfig, declared: bool) -> Self {
         // An answer that comes to nothing is not asked for once more: the client would only give it again.
-        let session = Session::new(ServerConfig { patience: 1, ..config });
+        let session = Session::open(ServerConfig { patience: 1, ..config }, true);
         // No change is announced in this era, and none can happen within a request.
         let roots = declared.then_some(RootsCapability { list_changed: false });
         session.turn(|books, now| {
@@ -43,11 +43,9 @@ impl Session {
         }
     }
 
-    /// The question cannot be put to the client: whoever waits hears why.
-    pub(crate) fn cannot_ask(&self, why: &str) {
-        if let Some(id) = self.question() {
-            self.not_sent(Some(id), why.into());
-        }
+    /// The question cannot be put to the client, and whoever waits hears that.
+    pub(crate) fn cannot_ask(&self) {
+        self.turn(|books, now| books.half.handle_no_way(now));
     }
 
     /// Ends when somebody waits for roots that only the client can give.

@@ -140,6 +140,12 @@ impl Roots {
         self.session().turn(|books, now| books.half.handle_cue(now));
     }
 
+    /// Ends when the connection has ended, for what goes on until then. It is the connection's own in either era.
+    pub async fn closed(&self) {
+        let mut published = self.session.published.clone();
+        while published.changed().await.is_ok() {}
+    }
+
     /// What has happened on this connection, for diagnostics.
     pub fn status(&self) -> Status {
         self.session().turn(|books, _| books.half.status())

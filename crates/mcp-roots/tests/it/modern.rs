@@ -274,7 +274,7 @@ async fn a_request_that_cannot_be_returned_says_so() {
     let mut client = Client::of(TrackOptions::default(), declared());
     client.call("hello", json!({})).await;
     let error = client.request("resources/list", json!({})).await["error"].take();
-    assert!(error["message"].as_str().unwrap().contains("only tools/call"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("only be asked by a tools/call"), "{error}");
 }
 
 #[tokio::test]
