@@ -3,9 +3,10 @@
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
+use crate::client::PATIENCE;
 use crate::tree::{Tree, mcp_roots};
 
 async fn run(mut command: Command, script: &str) -> Output {
@@ -25,7 +26,7 @@ fn text(bytes: &[u8]) -> String {
 #[tokio::test]
 async fn adding_a_folder_shows_notification_question_answer_and_the_new_boundary() {
     let tree = Tree::new();
-    let mut host = mcp_roots(["host"]);
+    let mut host = mcp_roots(["host", "--era", "legacy"]);
     host.arg(tree.at("a"));
     let output = run(host, &format!("add {} Bee\nquit\n", tree.at("b").display())).await;
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -60,7 +61,7 @@ async fn a_script_sees_each_command_take_effect() {
          read file://{b}/name\n\
          status\n"
     );
-    let mut host = mcp_roots(["host", "--json"]);
+    let mut host = mcp_roots(["host", "--json", "--era", "legacy"]);
     host.arg(&a);
     let output = run(host, &script).await;
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
@@ -79,6 +80,68 @@ async fn a_script_sees_each_command_take_effect() {
     assert_eq!(events.last().unwrap()["value"]["ignoresRoots"], false);
 }
 
+/// In every era, and whatever is declared: after the folders change the next call sees the new ones, and a removed one is
+/// refused; a server that may not ask has its own directories, or none.
+#[tokio::test]
+async fn the_next_call_sees_the_change_in_either_era() {
+    let tree = Tree::new();
+    let [a, b] = ["a", "b"].map(|dir| tree.at(dir).display().to_string());
+    let read = |dir: &str| format!("call read_text_file {{\"path\": \"{dir}/name\"}}\n");
+    let script = format!("{}{}add {b}\n{}remove {a}\n{}{}", read(&a), read(&b), read(&b), read(&a), read(&b));
+    for (era, protocol) in [("auto", "2026-07-28"), ("modern", "2026-07-28"), ("legacy", "2025-11-25")] {
+        for (declare, expected) in [
+            ("list-changed", [true, false, true, false, true]),
+            // Without announcements a legacy server learns of a change when what it knows has aged.
+            ("plain", [true, false, true, false, true]),
+            ("none", [true, false, false, true, false]),
+        ] {
+            let mut host = mcp_roots(["host", "--json", "--era", era, "--declare", declare]);
+            host.arg(&a).arg("--").arg(env!("CARGO_BIN_EXE_mcp-roots")).args(["serve", "--refresh", "on-request:1ms"]);
+            // Without roots the server has a directory of its own.
+            if declare == "none" {
+                host.arg(&a);
+            }
+            let output = run(host, &script).await;
+            let events: Vec<Value> =
+                text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert_eq!(events[0]["protocol"], protocol, "{era} {declare}");
+            let read =
+                |event: &&Value| event["command"].as_str().is_some_and(|command| command.starts_with("call read"));
+            let worked: Vec<bool> = events.iter().filter(read).map(|event| event["event"] == "result").collect();
+            assert_eq!(worked, expected, "{era} {declare}: {}", text(&output.stdout));
+            let asked = events.iter().filter(|event| event["event"] == "asked").count();
+            assert_eq!(asked == 0, declare == "none", "{era} {declare}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_of_the_modern_era_hears_of_changes() {
+    let tree = Tree::new();
+    let uri = format!("file://{}/name", tree.at("a").display());
+    let mut host = mcp_roots(["host", "--json", "--era", "modern", "--"]);
+    host.arg(env!("CARGO_BIN_EXE_mcp-roots")).arg("serve").arg(tree.at("a"));
+    host.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut child = host.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(format!("subscribe {uri}\n").as_bytes()).await.unwrap();
+    let mut events = tokio::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut heard = async |what: &str| {
+        while let Some(line) = events.next_line().await.unwrap() {
+            if line.contains(&format!("\"event\":\"{what}\"")) {
+                return line;
+            }
+        }
+        panic!("the program ended before {what}");
+    };
+    heard("result").await;
+    std::fs::write(tree.at("a/name"), "it is another, and a longer one\n").unwrap();
+    assert!(tokio::time::timeout(PATIENCE, heard("resource-updated")).await.expect("in time").contains(&uri));
+    drop(stdin);
+    let ended = tokio::time::timeout(PATIENCE, child.wait()).await.expect("in time").unwrap();
+    assert!(ended.success());
+}
+
 #[tokio::test]
 async fn what_changes_nothing_is_not_announced() {
     let tree = Tree::new();
@@ -95,7 +158,7 @@ async fn what_changes_nothing_is_not_announced() {
 async fn a_server_without_the_capability_declared_is_not_told() {
     let tree = Tree::new();
     for (declare, asked) in [("none", 0), ("plain", 1)] {
-        let mut host = mcp_roots(["host", "--json", "--declare", declare]);
+        let mut host = mcp_roots(["host", "--json", "--era", "legacy", "--declare", declare]);
         host.arg(tree.at("a"));
         let output = run(host, &format!("add {}\n", tree.at("b").display())).await;
         let shown = text(&output.stdout);

@@ -155,7 +155,7 @@ async fn a_workspace_file_projects_and_a_folder_given() {
     let [a, b, c, file, src] = ["a", "b", "c", "team.code-workspace", "src"].map(|name| tree.at(name));
     std::fs::create_dir(&src).unwrap();
     std::fs::write(&file, r#"{"folders": [{"path": "b", "name": "Bee"}]}"#).unwrap();
-    let mut command = mcp_roots(["host", "--json", "--workspace"]);
+    let mut command = mcp_roots(["host", "--json", "--era", "legacy", "--workspace"]);
     command.arg(&file).arg("--projects").arg(src.join("*/")).arg(&a);
     let mut host = Host::start(command).await;
     let project = src.join("new");
@@ -201,7 +201,7 @@ async fn worktrees() {
     }
     git(&a, &["add", "."]).unwrap();
     git(&a, &["commit", "-q", "-m", "one"]).unwrap();
-    let mut command = mcp_roots(["host", "--json", "--worktrees"]);
+    let mut command = mcp_roots(["host", "--json", "--era", "legacy", "--worktrees"]);
     command.args([&a, &plain]);
     let mut host = Host::start(command).await;
     let linked = tree.at("linked");
@@ -233,7 +233,7 @@ async fn mounts() {
             return;
         }
     }
-    let mut command = mcp_roots(["host", "--json", "--mounts"]);
+    let mut command = mcp_roots(["host", "--json", "--era", "legacy", "--mounts"]);
     command.arg(&media).arg(tree.at("a"));
     let mut host = Host::start(command).await;
     let shown = tree.at("media/my%20disk");

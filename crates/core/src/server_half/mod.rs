@@ -204,10 +204,14 @@ impl ServerHalf {
         self.settle(now);
     }
 
-    /// There is no way to ask the client: whoever waits for it waits in vain.
+    /// There is no way to ask the client. Whoever waits for it gets what its answer could not take away, if there is
+    /// any, and waits in vain otherwise.
     pub fn handle_no_way(&mut self, now: Time) {
         for (wait, ()) in self.gate.release(|_| Some(())) {
-            let outcome = self.fallback(Unavailable::CannotAsk);
+            let outcome = match self.view.in_force.is_empty() {
+                true => self.fallback(Unavailable::CannotAsk),
+                false => Ok(self.published.clone()),
+            };
             self.actions.push_back(Action::Release(wait, outcome));
         }
         self.settle(now);

@@ -275,6 +275,13 @@ async fn a_request_that_cannot_be_returned_says_so() {
     client.call("hello", json!({})).await;
     let error = client.request("resources/list", json!({})).await["error"].take();
     assert!(error["message"].as_str().unwrap().contains("only be asked by a tools/call"), "{error}");
+    // What the client's answer could not take away is there all the same.
+    let folders = Folders::new();
+    let options = TrackOptions::default().policy(Policy::Merge).operator_dirs([folders.at("a")]).unwrap();
+    let mut client = Client::of(options, declared());
+    client.call("hello", json!({})).await;
+    let listed = client.request("resources/list", json!({})).await["error"]["message"].take();
+    assert_eq!(listed, folders.at("a").display().to_string());
 }
 
 #[tokio::test]
