@@ -333,6 +333,8 @@ impl ServerHandler for FileServer {
             let (_, place, lease) = self.place(path).await.map_err(|error| no_resource(&key.uri, error))?;
             let added = self.subscriptions.add(key.clone(), place, lease, Hearer::Listener(context.sink().clone()));
             added.await.map_err(|error| ErrorData::invalid_request(error.to_string(), None))?;
+            // The SDK has told the client that it is heard before anything was watched.
+            Hearer::Listener(context.sink().clone()).updated(&key.uri).await;
         }
         tokio::select! {
             () = context.cancelled() => {}

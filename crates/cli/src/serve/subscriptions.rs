@@ -66,7 +66,7 @@ pub(super) enum Hearer {
 
 impl Hearer {
     /// Says that a resource has changed; false if nobody hears it any more.
-    async fn updated(&self, uri: &str) -> bool {
+    pub(super) async fn updated(&self, uri: &str) -> bool {
         match self {
             Hearer::Session(peer) => {
                 let updated = ResourceUpdatedNotificationParam::new(uri.to_owned());
