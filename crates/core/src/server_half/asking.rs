@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::config::ServerConfig;
 use super::snapshot::Generation;
+use super::ways::Way;
 use crate::bucket::Bucket;
 use crate::frame::RequestId;
 use crate::time::Time;
@@ -24,6 +25,7 @@ pub(super) struct Question {
     /// The newest invalidation when it was asked: what its answer covers.
     pub(super) covers: Generation,
     pub(super) asked_at: Time,
+    pub(super) way: Way,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -63,9 +65,9 @@ impl Asking {
         }
     }
 
-    /// Whether `id` is one of the questions asked here, answered late or not.
+    /// Whether `id` is one of the questions asked here, answered late, twice, or not at all.
     pub(super) fn knows(&self, id: &RequestId) -> bool {
-        self.in_flight.iter().chain(&self.overdue).any(|question| question.id == *id)
+        matches!(id, RequestId::Text(text) if text.starts_with(&*self.id_prefix))
     }
 
     /// Whether a question may go now. One that a request waits for is paid for by that request; the others
@@ -87,11 +89,11 @@ impl Asking {
         self.retry_at.unwrap_or_default().max(bucket)
     }
 
-    pub(super) fn ask(&mut self, covers: Generation, now: Time) -> RequestId {
+    pub(super) fn ask(&mut self, covers: Generation, way: Way, now: Time) -> RequestId {
         self.asked += 1;
         self.retry_at = None;
         let id = RequestId::Text(format!("{}{}", self.id_prefix, self.asked).into());
-        self.in_flight = Some(Question { id: id.clone(), number: self.asked, covers, asked_at: now });
+        self.in_flight = Some(Question { id: id.clone(), number: self.asked, covers, asked_at: now, way });
         id
     }
 
@@ -115,17 +117,28 @@ impl Asking {
     }
 
     /// Gives up on the question in flight if it has run into its deadline.
-    pub(super) fn lose_overdue(&mut self, deadline: Duration, now: Time) -> Option<Duration> {
-        let waited = now.since(self.in_flight.as_ref()?.asked_at);
-        if waited < deadline {
-            return None;
-        }
-        self.overdue.extend(self.in_flight.take());
+    pub(super) fn lose_overdue(&mut self, deadline: Duration, now: Time) -> Option<&Question> {
+        self.give_up_if(|question| now.since(question.asked_at) >= deadline)
+    }
+
+    /// Gives up on the question in flight if it went by a way that has just been closed.
+    pub(super) fn lose_way(&mut self, way: &Way) -> Option<&Question> {
+        self.give_up_if(|question| question.way == *way)
+    }
+
+    /// Its answer may still come, and then it counts.
+    fn give_up_if(&mut self, lost: impl FnOnce(&Question) -> bool) -> Option<&Question> {
+        let question = self.in_flight.take_if(|question| lost(question))?;
+        self.overdue.push_back(question);
         if self.overdue.len() > REMEMBERED {
             self.overdue.pop_front();
         }
+        self.overdue.back()
+    }
+
+    /// The client has let a whole deadline pass although it must have seen the question.
+    pub(super) fn unheard(&mut self) {
         self.silent = true;
-        Some(waited)
     }
 
     /// Notes a failure and plans the retry: the wait doubles up to the cap, less up to a quarter of jitter.

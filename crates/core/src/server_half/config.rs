@@ -15,6 +15,8 @@ pub struct ServerConfig {
     pub policy: Policy,
     /// The directories that whoever runs the server allows. They never change.
     pub operator: RootSet,
+    /// When the client can be reached. Default: always.
+    pub reach: Reach,
     /// The path rules that the client's URIs are read under. Default: those of this system.
     pub rules: PathRules,
     /// Whether the client's roots count at all. Default: they do.
@@ -43,6 +45,9 @@ pub struct ServerConfig {
     pub max_subscriptions: usize,
     /// How many requests wait at once for a fresh set. Default: 10,000.
     pub max_waits: usize,
+    /// How many of the client's requests in flight are kept in mind as ways to reach it, where that is needed.
+    /// Default: 1,024.
+    pub max_ways: usize,
     /// Where jitter and ids start from. Two halves that face one client want different seeds. Default: 0.
     pub seed: u64,
 }
@@ -52,6 +57,7 @@ impl Default for ServerConfig {
         ServerConfig {
             policy: Policy::Replace,
             operator: RootSet::default(),
+            reach: Reach::Always,
             rules: PathRules::native(),
             client_roots: ClientRootsUse::Use,
             deadline: Duration::from_secs(5),
@@ -66,9 +72,23 @@ impl Default for ServerConfig {
             max_roots: 10_000,
             max_subscriptions: 10_000,
             max_waits: 10_000,
+            max_ways: 1_024,
             seed: 0,
         }
     }
+}
+
+/// When a server can send a request to its client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// At any time, as over stdio.
+    #[default]
+    Always,
+    /// While the client has a stream open, as in a session of Streamable HTTP: the one that it may open by a GET, or
+    /// that of a request of its own, up to the response (2025-11-25, basic/transports, Sending Messages to the Server
+    /// and Listening for Messages from the Server). The half has to be told of those streams; what it would ask
+    /// while there is none stays owed, and is asked on the next.
+    Streams,
 }
 
 /// Whether a client's roots count.

@@ -2,6 +2,7 @@
 
 use super::config::{ClientRootsUse, Refresh};
 use super::snapshot::{Snapshot, Source, State};
+use super::ways::Way;
 use super::{Link, ServerHalf};
 use crate::policy::{ClientRoots, Policy};
 use crate::time::Time;
@@ -33,7 +34,8 @@ impl ServerHalf {
             Source::Nobody => State::NotYet,
             Source::Client if self.link == Link::Closed || self.aged(now) => State::Stale,
             Source::Client if self.settled() => State::Fresh,
-            Source::Client => State::Refreshing,
+            Source::Client if self.is_asking() => State::Refreshing,
+            Source::Client => State::Stale,
         }
     }
 
@@ -52,8 +54,15 @@ impl ServerHalf {
         self.link == Link::Open && matches!(self.source(), Source::Nobody | Source::Client)
     }
 
-    pub(super) fn wants_to_ask(&self) -> bool {
-        self.may_ask() && !self.settled()
+    /// The way by which a question is owed, if one is and there is a way.
+    pub(super) fn way_to_ask(&self) -> Option<Way> {
+        let owed = self.may_ask() && !self.settled();
+        owed.then(|| self.ways.best(self.config.reach)).flatten()
+    }
+
+    /// Whether a question is on its way, or could be at any moment.
+    pub(super) fn is_asking(&self) -> bool {
+        self.asking.in_flight.is_some() || self.ways.best(self.config.reach).is_some()
     }
 
     /// Since when a settled set has stood without anybody watching it.

@@ -16,6 +16,14 @@ use crate::set::Diff;
 pub enum Action {
     /// Send a `roots/list` request under this id.
     Ask(RequestId),
+    /// Send a `roots/list` request on the stream of a request of the client's, before that is answered. Only under
+    /// [`Reach::Streams`](super::Reach::Streams).
+    AskWithin {
+        /// The id of the question.
+        id: RequestId,
+        /// The id of the client's request.
+        request: RequestId,
+    },
     /// The root that this lease stands under has left: stop what goes on under it.
     Revoke(LeaseId),
     /// Send `notifications/resources/updated`, the last for this subscription.
@@ -71,6 +79,14 @@ pub enum Event {
         /// How many failures in succession there were.
         failures: u32,
     },
+    /// The stream that a question went by was closed, or stayed silent for a whole deadline. It counts as no failure:
+    /// the client may never have seen it, and is asked again on the next stream.
+    SetAside {
+        /// The id of the question.
+        id: RequestId,
+        /// How long it was waited for.
+        waited: Duration,
+    },
     /// The client has no roots to give and is not asked again before it announces a change.
     Refused {
         /// What it said.
@@ -111,6 +127,11 @@ impl fmt::Display for Event {
             Event::Failed { problem, retry_in, failures } => {
                 write!(f, "{problem}; failure {failures} in succession, retried in {} ms", retry_in.as_millis())
             }
+            Event::SetAside { id, waited } => write!(
+                f,
+                "the stream that {id} went by led nowhere for {} ms: roots/list is asked again on the next one",
+                waited.as_millis()
+            ),
             Event::Refused { problem } => {
                 write!(
                     f,
@@ -149,6 +170,8 @@ pub struct Counters {
     pub discarded: u64,
     /// Questions that failed and were planned again.
     pub retries: u64,
+    /// Questions whose stream led nowhere.
+    pub set_aside: u64,
     /// Cues that led to a re-check.
     pub cues: u64,
     /// Cues that came too soon after another.

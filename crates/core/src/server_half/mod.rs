@@ -20,15 +20,17 @@ mod gate;
 mod reading;
 mod settling;
 mod snapshot;
+mod ways;
 mod work;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-pub use config::{ClientRootsUse, OnStale, Refresh, ServerConfig, UnknownChoice, parse_duration};
+pub use config::{ClientRootsUse, OnStale, Reach, Refresh, ServerConfig, UnknownChoice, parse_duration};
 pub use event::{Action, Counters, Event};
 pub use gate::WaitId;
 pub use snapshot::{Generation, Problem, Silence, Snapshot, Source, State, Unavailable};
+pub use ways::RequestStream;
 pub use work::LeaseId;
 
 use crate::frame::{ClientFrame, RequestId, RootsCapability, ServerFrame, Verdict};
@@ -38,6 +40,7 @@ use crate::time::Time;
 use crate::uri::RootPath;
 use asking::Asking;
 use gate::Gate;
+use ways::{Way, Ways};
 use work::Work;
 
 /// MCP's "resource not found" (2025-11-25, server/resources, Error Handling).
@@ -54,6 +57,7 @@ pub struct ServerHalf {
     generation: Generation,
     view: View,
     asking: Asking,
+    ways: Ways,
     gate: Gate,
     work: Work,
     cued_at: Option<Time>,
@@ -142,6 +146,7 @@ impl ServerHalf {
             generation: Generation(1),
             view: View::default(),
             asking,
+            ways: Ways::default(),
             gate: Gate::default(),
             work: Work::default(),
             cued_at: None,
@@ -174,6 +179,7 @@ impl ServerHalf {
                 self.link = self.link.max(Link::Welcomed);
             }
             ServerFrame::Reply { id, error } => {
+                self.ways.answered(id);
                 if let Some(uri) = self.work.replied(id, error.is_none(), &self.view.in_force) {
                     self.end_subscriptions(vec![uri]);
                 }
@@ -194,6 +200,35 @@ impl ServerHalf {
     /// The time of [`ServerHalf::next_timeout`] has come, or some later time.
     pub fn handle_timeout(&mut self, now: Time) {
         self.settle(now);
+    }
+
+    /// Under [`Reach::Streams`]: whether the client has a stream open on which the server can send what belongs to no
+    /// request. A question goes out on it at once.
+    pub fn handle_stream(&mut self, open: bool, now: Time) {
+        if self.config.reach == Reach::Streams {
+            self.ways.set_stream(open);
+            if !open {
+                self.lose_way(&Way::Stream, now);
+            }
+            self.settle(now);
+        }
+    }
+
+    /// Under [`Reach::Streams`]: what became of the stream of a client's request. A question that is owed goes out on it,
+    /// before the request is served; a reply to the request ends it. `initialize` is no such request, since nothing
+    /// may be asked inside it.
+    pub fn handle_request_stream(&mut self, request: &RequestId, became: RequestStream, now: Time) {
+        if self.config.reach == Reach::Streams {
+            match became {
+                RequestStream::Opened => self.ways.opened(request, self.config.max_ways),
+                RequestStream::Resumed => self.ways.resumed(request, self.config.max_ways),
+                RequestStream::Broken => {
+                    self.ways.broke(request);
+                    self.lose_way(&Way::Within(request.clone()), now);
+                }
+            }
+            self.settle(now);
+        }
     }
 
     /// A question could not be sent.
@@ -282,7 +317,7 @@ impl ServerHalf {
         };
         let asking = match &self.asking.in_flight {
             Some(question) => Some(question.asked_at + self.config.deadline),
-            None => self.wants_to_ask().then(|| self.asking.next_turn(!self.gate.is_empty())),
+            None => self.way_to_ask().map(|_| self.asking.next_turn(!self.gate.is_empty())),
         };
         [refresh, asking, self.gate.next_expiry(self.config.deadline)].into_iter().flatten().min()
     }

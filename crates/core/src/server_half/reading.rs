@@ -4,6 +4,7 @@
 use super::asking::Question;
 use super::event::{Action, Event};
 use super::snapshot::Problem;
+use super::ways::Way;
 use super::{Link, ServerHalf, Told};
 use crate::frame::{Answer, ClientFrame, Verdict};
 use crate::set::{Origin, Rejected, RootSet};
@@ -25,6 +26,10 @@ impl ServerHalf {
             ClientFrame::Answer { id, answer } => {
                 if let Some(question) = self.asking.answered(id) {
                     self.answered(question, answer, now);
+                    return Verdict::Swallow;
+                }
+                // A stream that is resumed may deliver a question once more, and a client answer it once more.
+                if self.asking.knows(id) {
                     return Verdict::Swallow;
                 }
             }
@@ -75,6 +80,9 @@ impl ServerHalf {
     }
 
     fn answered(&mut self, question: Question, answer: Answer, now: Time) {
+        if question.way == Way::Stream {
+            self.ways.trust_stream();
+        }
         let problem = match answer {
             Answer::Listed(entries) => {
                 let set = RootSet::admit(entries, self.config.rules, Origin::Client, self.config.max_roots);

@@ -2,31 +2,67 @@
 //! so no call has to remember what it owes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::config::{OnStale, Refresh};
 use super::event::{Action, Event};
 use super::snapshot::{Generation, Problem, Silence, Snapshot, Source, State, Unavailable};
+use super::ways::Way;
 use super::{Link, ServerHalf};
+use crate::frame::RequestId;
 use crate::time::Time;
 
 impl ServerHalf {
     pub(super) fn settle(&mut self, now: Time) {
-        if let Some(waited) = self.asking.lose_overdue(self.config.deadline, now) {
-            self.question_failed(Problem::NoAnswer { waited }, now);
-        }
+        self.lose_overdue(now);
         if let Refresh::Poll(wait) = self.config.refresh
             && self.unannounced_since().is_some_and(|told_at| now.since(told_at) >= wait)
         {
             self.invalidate();
         }
-        if self.wants_to_ask() && self.asking.take_turn(!self.gate.is_empty(), now) {
-            let id = self.asking.ask(self.generation, now);
-            self.counters.asked += 1;
-            self.actions.push_back(Action::Ask(id.clone()));
-            self.report(Event::Asked { id, generation: self.generation });
+        if let Some(way) = self.way_to_ask()
+            && self.asking.take_turn(!self.gate.is_empty(), now)
+        {
+            self.ask(way, now);
         }
         self.publish(now);
         self.release(now);
+    }
+
+    fn lose_overdue(&mut self, now: Time) {
+        let Some(question) = self.asking.lose_overdue(self.config.deadline, now) else { return };
+        let waited = now.since(question.asked_at);
+        if question.way == Way::Stream {
+            self.ways.doubt_stream();
+            let id = question.id.clone();
+            self.set_aside(id, waited);
+        } else {
+            self.asking.unheard();
+            self.question_failed(Problem::NoAnswer { waited }, now);
+        }
+    }
+
+    fn ask(&mut self, way: Way, now: Time) {
+        let id = self.asking.ask(self.generation, way.clone(), now);
+        self.counters.asked += 1;
+        self.actions.push_back(match way {
+            Way::Direct | Way::Stream => Action::Ask(id.clone()),
+            Way::Within(request) => Action::AskWithin { id: id.clone(), request },
+        });
+        self.report(Event::Asked { id, generation: self.generation });
+    }
+
+    /// A way to the client has been closed. A question that went by it may not have arrived.
+    pub(super) fn lose_way(&mut self, way: &Way, now: Time) {
+        if let Some(question) = self.asking.lose_way(way) {
+            let (id, waited) = (question.id.clone(), now.since(question.asked_at));
+            self.set_aside(id, waited);
+        }
+    }
+
+    fn set_aside(&mut self, id: RequestId, waited: Duration) {
+        self.counters.set_aside += 1;
+        self.report(Event::SetAside { id, waited });
     }
 
     /// Work under roots that left is ended first, then the new snapshot is shown, then requests are
@@ -60,12 +96,22 @@ impl ServerHalf {
         let released = gate.release(|wait| {
             self.outcome(wait.needs).or_else(|| {
                 let waited = now.since(wait.since);
-                let what = if self.link < Link::Open { Silence::Initialized } else { Silence::Answer };
-                (waited >= deadline).then(|| self.fallback(Unavailable::Deadline { what, waited }))
+                (waited >= deadline).then(|| self.fallback(Unavailable::Deadline { what: self.missing(), waited }))
             })
         });
         self.gate = gate;
         self.actions.extend(released.into_iter().map(|(wait, outcome)| Action::Release(wait, outcome)));
+    }
+
+    /// What the client fails to do, if anybody waits for it.
+    fn missing(&self) -> Silence {
+        if self.link < Link::Open {
+            Silence::Initialized
+        } else if self.is_asking() {
+            Silence::Answer
+        } else {
+            Silence::Stream
+        }
     }
 
     pub(super) fn end_subscriptions(&mut self, uris: Vec<Arc<str>>) {

@@ -185,6 +185,8 @@ pub enum Silence {
     Initialized,
     /// It did not answer.
     Answer,
+    /// It could not be asked.
+    Stream,
 }
 
 impl fmt::Display for Silence {
@@ -192,6 +194,7 @@ impl fmt::Display for Silence {
         f.write_str(match self {
             Silence::Initialized => "it did not send notifications/initialized",
             Silence::Answer => "it declared roots and did not give a current answer to roots/list",
+            Silence::Stream => "it declared roots and had no stream open on which to ask roots/list",
         })
     }
 }

@@ -161,9 +161,9 @@ impl Bench {
         self.drain();
     }
 
-    fn drain(&mut self) {
+    pub(crate) fn drain(&mut self) {
         while let Some(action) = self.half.poll_action() {
-            if let Action::Ask(id) = &action {
+            if let Some(id) = question_in(&action) {
                 self.newest_question = Some(id.clone());
             }
             self.done.push(action);
@@ -180,11 +180,7 @@ impl Bench {
 
     /// The ids of all questions so far.
     pub(crate) fn questions(&self) -> Vec<RequestId> {
-        let ask = |action: &Action| match action {
-            Action::Ask(id) => Some(id.clone()),
-            _ => None,
-        };
-        self.done.iter().filter_map(ask).collect()
+        self.done.iter().filter_map(question_in).cloned().collect()
     }
 
     /// The id of the newest question.
@@ -210,6 +206,13 @@ impl Bench {
     /// Where in the order of things the first action stands that `is` one.
     pub(crate) fn place(&self, is: impl Fn(&Action) -> bool) -> usize {
         self.done.iter().position(is).expect("such an action")
+    }
+}
+
+fn question_in(action: &Action) -> Option<&RequestId> {
+    match action {
+        Action::Ask(id) | Action::AskWithin { id, .. } => Some(id),
+        _ => None,
     }
 }
 

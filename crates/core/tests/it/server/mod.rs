@@ -3,5 +3,6 @@
 mod asking;
 mod bench;
 mod fence;
+mod reaching;
 mod reconciling;
 mod states;
