@@ -11,6 +11,7 @@ use rmcp::model::{
     RootsCapabilities, RootsListChangedNotification, ServerJsonRpcMessage, ServerNotification, ServerRequest,
     ServerResult,
 };
+use rmcp::service::OriginatingRequestId;
 use serde_json::{Value, json};
 
 pub(crate) fn half_id(id: &NumberOrString) -> RequestId {
@@ -145,6 +146,21 @@ pub(crate) fn server_frame<'a>(message: &'a ServerJsonRpcMessage, id: Option<&'a
 pub(crate) fn list_roots(id: RequestId) -> ServerJsonRpcMessage {
     let request = ListRootsRequest { method: Default::default(), extensions: Default::default() };
     JsonRpcMessage::request(ServerRequest::ListRootsRequest(request), wire_id(id))
+}
+
+/// As [`list_roots`], marked as belonging to a request of the client's, whose stream it goes out on.
+pub(crate) fn list_roots_within(id: RequestId, request: RequestId) -> ServerJsonRpcMessage {
+    let mut message = list_roots(id);
+    message.insert_extension(OriginatingRequestId(wire_id(request)));
+    message
+}
+
+/// Whether a message is a request that a question can be asked within: any but the first.
+pub(crate) fn is_request_within_session(message: &ClientJsonRpcMessage) -> bool {
+    match message {
+        JsonRpcMessage::Request(request) => !matches!(request.request, ClientRequest::InitializeRequest(_)),
+        _ => false,
+    }
 }
 
 pub(crate) fn resource_updated(uri: &str) -> ServerJsonRpcMessage {

@@ -8,6 +8,8 @@
 //!
 //! - a **server** wraps its transport in [`track`] and asks the [`Roots`] it gets for
 //!   [`current`](Roots::current) roots, [`lease`](Roots::lease)s and [`changes`](Roots::changes);
+//! - a server of many sessions over Streamable HTTP decorates its session manager, with `http::TrackedSessions`
+//!   (feature `http`), and its handlers find their client's roots by [`Roots::of`];
 //! - a **host** wraps its transport in [`publish`] and changes a [`Workspace`], or has it follow a
 //!   [`Source`].
 //!
@@ -18,6 +20,8 @@
 
 pub mod boundary;
 mod describe;
+#[cfg(feature = "http")]
+pub mod http;
 mod local;
 mod modern;
 mod publish;

@@ -2,10 +2,12 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_roots_core::time::Time;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 /// Measures from the moment a connection was opened.
@@ -36,7 +38,7 @@ impl Clock {
 pub(crate) type Sending = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Waits for sends, one after the other.
-pub(crate) async fn in_turn(sendings: Vec<Sending>) {
+pub(crate) async fn in_turn(sendings: impl IntoIterator<Item = Sending>) {
     for sending in sendings {
         sending.await;
     }
@@ -47,22 +49,44 @@ pub(crate) async fn in_turn(sendings: Vec<Sending>) {
 #[derive(Debug)]
 pub(crate) struct Injector {
     queue: mpsc::UnboundedSender<Sending>,
+    /// How many are in the queue or being sent.
+    unsent: Arc<AtomicUsize>,
 }
 
 impl Injector {
     /// Must be called inside a runtime.
     pub(crate) fn start() -> Self {
         let (queue, mut sendings) = mpsc::unbounded_channel::<Sending>();
+        let unsent = Arc::new(AtomicUsize::new(0));
+        let left = unsent.clone();
         tokio::spawn(async move {
             while let Some(sending) = sendings.recv().await {
                 sending.await;
+                left.fetch_sub(1, Ordering::Release);
             }
         });
-        Injector { queue }
+        Injector { queue, unsent }
     }
 
     pub(crate) fn send(&self, sending: Sending) {
+        self.unsent.fetch_add(1, Ordering::Relaxed);
         // The task ends only with the queue.
         let _ = self.queue.send(sending);
+    }
+
+    /// Waits until all that has been injected so far is sent; `None` if it is.
+    pub(crate) fn all_sent(&self) -> Option<Sending> {
+        if self.unsent.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let (reached, all_sent) = oneshot::channel();
+        self.send(Box::pin(async move {
+            // Whoever waited for it may have gone.
+            let _ = reached.send(());
+        }));
+        Some(Box::pin(async move {
+            // The task ends only with the queue, and then nothing more is sent.
+            let _ = all_sent.await;
+        }))
     }
 }

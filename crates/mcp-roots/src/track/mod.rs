@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_roots_core::frame::{RequestId, Verdict};
-use mcp_roots_core::server_half::{Action, Event, LeaseId, ServerConfig, ServerHalf, Snapshot, Unavailable, WaitId};
+use mcp_roots_core::server_half::{Action, Event, LeaseId, RequestStream, ServerConfig, ServerHalf, Snapshot, Unavailable, WaitId};
 use mcp_roots_core::time::Time;
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -51,8 +51,7 @@ where
     T: IntoTransport<RoleServer, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let session = Arc::new(Session::new(options.into_config()));
-    let tracked = Tracked { inner: transport.into_transport(), session: session.clone(), injector: None, read: None };
+    let (tracked, session) = Tracked::new(transport.into_transport(), options);
     (tracked, Roots::new(session))
 }
 
@@ -70,13 +69,17 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
     type Error = T::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
-        let before = self.begin(Outbox::urgent);
         let id = describe::message_id(&message);
         let frame = describe::server_frame(&message, id.as_ref());
-        let verdict = self.session.turn(|books, now| books.half.handle_outbound(frame, now));
+        let (urgent, verdict) =
+            self.session.turn(|books, now| (books.outbox.urgent(), books.half.handle_outbound(frame, now)));
+        self.inject_these(urgent);
+        // A question within a request has to be out before the reply to that request closes its stream.
+        let before = self.injector.as_ref().and_then(Injector::all_sent);
         // Boxed, since the type of a send borrows the transport although the send itself does not.
         let sending: Option<Pin<Box<dyn Future<Output = _> + Send>>> =
             if verdict == Verdict::Pass { Some(Box::pin(self.inner.send(message))) } else { None };
+        self.inject(Outbox::questions);
         let after = self.begin(Outbox::everything);
         async move {
             in_turn(before).await;
@@ -107,7 +110,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
                 // Those who have just been released send first, and take along what waits.
                 () = tokio::task::yield_now(), if waiting => drop(self.inject(Outbox::everything)),
                 message = self.inner.receive() => {
-                    let Some(message) = message else {
+                    let Some(mut message) = message else {
                         self.session.close();
                         return None;
                     };
@@ -116,6 +119,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
                         self.inject(Outbox::everything);
                     }
                     if self.hear(&message) == Verdict::Pass {
+                        message.insert_extension(Roots::new(self.session.clone()));
                         self.read = Some(message);
                     }
                 }
@@ -130,9 +134,18 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
 }
 
 impl<T: Transport<RoleServer>> Tracked<T> {
+    /// Must be called inside a runtime.
+    pub(crate) fn new(inner: T, options: TrackOptions) -> (Self, Arc<Session>) {
+        let session = Arc::new(Session::new(options.into_config()));
+        (Tracked { inner, session: session.clone(), injector: None, read: None }, session)
+    }
+
     fn hear(&mut self, message: &ClientJsonRpcMessage) -> Verdict {
         let id = describe::message_id(message);
         self.session.turn(|books, now| {
+            if let Some(id) = id.as_ref().filter(|_| describe::is_request_within_session(message)) {
+                books.half.handle_request_stream(id, RequestStream::Opened, now);
+            }
             let frame = describe::client_frame(message, id.as_ref(), |id| books.half.awaits(id));
             books.half.handle_inbound(frame, now)
         })
@@ -160,9 +173,14 @@ impl<T: Transport<RoleServer>> Tracked<T> {
 
     /// Has what waits sent without waiting for it; whether there was anything.
     fn inject(&mut self, take: impl FnOnce(&mut Outbox) -> Vec<ServerJsonRpcMessage>) -> bool {
-        let sendings = self.begin(take);
-        let any = !sendings.is_empty();
-        for sending in sendings {
+        let messages = take(&mut self.session.books().outbox);
+        self.inject_these(messages)
+    }
+
+    fn inject_these(&mut self, messages: Vec<ServerJsonRpcMessage>) -> bool {
+        let any = !messages.is_empty();
+        for message in messages {
+            let sending = self.begin_one(message);
             self.injector.get_or_insert_with(Injector::start).send(sending);
         }
         any
@@ -277,6 +295,9 @@ impl Session {
     fn act(&self, books: &mut Books, action: Action) {
         match action {
             Action::Ask(id) => books.outbox.questions.push_back(describe::list_roots(id)),
+            Action::AskWithin { id, request } => {
+                books.outbox.questions.push_back(describe::list_roots_within(id, request));
+            }
             Action::ResourceUpdated(uri) => books.outbox.updates.push_back(describe::resource_updated(&uri)),
             Action::ResourceListChanged => books.outbox.list_changed = true,
             Action::Revoke(lease) => {

@@ -50,6 +50,12 @@ impl TrackOptions {
         self
     }
 
+    /// The same, with a seed of its own.
+    #[cfg(feature = "http")]
+    pub(crate) fn reseeded(self) -> Self {
+        self.configure(|config| config.seed ^= RandomState::new().build_hasher().finish())
+    }
+
     pub(crate) fn into_config(self) -> ServerConfig {
         self.config
     }

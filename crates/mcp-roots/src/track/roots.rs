@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 
 use mcp_roots_core::server_half::{Demand, Snapshot, Status, Unavailable, WaitId};
 use mcp_roots_core::uri::RootPath;
+use rmcp::model::Extensions;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +47,28 @@ impl Roots {
             std::ptr::eq(connection.as_ptr(), Arc::as_ptr(&self.session)).then(|| request.clone())
         });
         of_this_request.ok().flatten().unwrap_or_else(|| self.session.clone())
+    }
+
+    /// The roots of the client that a message came from, out of the message's extensions: a handler finds those in its
+    /// context. So one server can serve many sessions, and each handler sees its own client's roots and no other's.
+    ///
+    /// They are there on every transport that this crate tracks; `None` means that the message came by another, or in
+    /// no session.
+    ///
+    /// ```
+    /// # use rmcp::{RoleServer, model::ErrorData, service::RequestContext};
+    /// # async fn handle(context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    /// use mcp_roots::Roots;
+    ///
+    /// let roots = Roots::of(&context.extensions).ok_or(ErrorData::internal_error("no session", None))?;
+    /// let snapshot = roots.current().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A tool of `rmcp`'s may also take `Extension<Roots>` as a parameter.
+    pub fn of(extensions: &Extensions) -> Option<&Roots> {
+        extensions.get()
     }
 
     /// The roots in force, current at the time of the call: if the client has announced a change since it
