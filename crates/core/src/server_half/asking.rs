@@ -70,8 +70,8 @@ impl Asking {
         matches!(id, RequestId::Text(text) if text.starts_with(&*self.id_prefix))
     }
 
-    /// Whether a question may go now. One that a request waits for is paid for by that request; the others
-    /// share the bucket.
+    /// Whether a question may go now. One that a request waits for, or takes along, is paid for by that request; the
+    /// others share the bucket.
     pub(super) fn take_turn(&mut self, paid: bool, now: Time) -> bool {
         if self.in_flight.is_some() || self.retry_at.is_some_and(|at| at > now) {
             return false;

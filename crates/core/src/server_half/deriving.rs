@@ -60,6 +60,12 @@ impl ServerHalf {
         owed.then(|| self.ways.best(self.config.reach)).flatten()
     }
 
+    /// Whether a request pays for the question that is owed: one that waits for the answer, or one on whose stream it
+    /// would go. Such a question is not held up by the bucket.
+    pub(super) fn is_paid(&self) -> bool {
+        !self.gate.is_empty() || self.ways.pays()
+    }
+
     /// Whether a question is on its way, or could be at any moment.
     pub(super) fn is_asking(&self) -> bool {
         self.asking.in_flight.is_some() || self.ways.best(self.config.reach).is_some()

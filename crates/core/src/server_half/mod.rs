@@ -317,7 +317,7 @@ impl ServerHalf {
         };
         let asking = match &self.asking.in_flight {
             Some(question) => Some(question.asked_at + self.config.deadline),
-            None => self.way_to_ask().map(|_| self.asking.next_turn(!self.gate.is_empty())),
+            None => self.way_to_ask().map(|_| self.asking.next_turn(self.is_paid())),
         };
         [refresh, asking, self.gate.next_expiry(self.config.deadline)].into_iter().flatten().min()
     }

@@ -21,7 +21,7 @@ impl ServerHalf {
             self.invalidate();
         }
         if let Some(way) = self.way_to_ask()
-            && self.asking.take_turn(!self.gate.is_empty(), now)
+            && self.asking.take_turn(self.is_paid(), now)
         {
             self.ask(way, now);
         }
@@ -44,6 +44,7 @@ impl ServerHalf {
 
     fn ask(&mut self, way: Way, now: Time) {
         let id = self.asking.ask(self.generation, way.clone(), now);
+        self.ways.take(&way);
         self.counters.asked += 1;
         self.actions.push_back(match way {
             Way::Direct | Way::Stream => Action::Ask(id.clone()),

@@ -35,9 +35,17 @@ pub(super) enum Way {
 pub(super) struct Ways {
     stream: Stream,
     /// The client's requests in flight whose stream is open, oldest first.
-    requests: VecDeque<RequestId>,
+    requests: VecDeque<Carrier>,
     /// Those whose stream broke off.
-    broken: VecDeque<RequestId>,
+    broken: VecDeque<Carrier>,
+}
+
+/// A client's request on whose stream a question can go.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Carrier {
+    request: RequestId,
+    /// It has paid for a question. Each pays for one.
+    paid: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -56,8 +64,22 @@ impl Ways {
     pub(super) fn best(&self, reach: Reach) -> Option<Way> {
         match (reach, self.requests.back()) {
             (Reach::Always, _) => Some(Way::Direct),
-            (Reach::Streams, Some(request)) => Some(Way::Within(request.clone())),
+            (Reach::Streams, Some(carrier)) => Some(Way::Within(carrier.request.clone())),
             (Reach::Streams, None) => (self.stream == Stream::Open).then_some(Way::Stream),
+        }
+    }
+
+    /// Whether the best way is a request that pays for the question which goes on its stream.
+    pub(super) fn pays(&self) -> bool {
+        self.requests.back().is_some_and(|carrier| !carrier.paid)
+    }
+
+    /// A question goes this way.
+    pub(super) fn take(&mut self, way: &Way) {
+        if let Way::Within(request) = way
+            && let Some(carrier) = self.requests.iter_mut().rev().find(|carrier| carrier.request == *request)
+        {
+            carrier.paid = true;
         }
     }
 
@@ -82,41 +104,41 @@ impl Ways {
     /// A request is being read. Past the limit the oldest is forgotten as a way; nothing else comes of that.
     pub(super) fn opened(&mut self, request: &RequestId, limit: usize) {
         self.answered(request);
-        push(&mut self.requests, request.clone(), limit);
+        push(&mut self.requests, Carrier { request: request.clone(), paid: false }, limit);
     }
 
     /// The stream of a request broke off.
     pub(super) fn broke(&mut self, request: &RequestId) {
-        if take(&mut self.requests, request) {
-            push(&mut self.broken, request.clone(), BROKEN);
+        if let Some(carrier) = take(&mut self.requests, request) {
+            push(&mut self.broken, carrier, BROKEN);
         }
     }
 
     /// The stream of a request was resumed. That of a request which has been answered leads nowhere any more.
     pub(super) fn resumed(&mut self, request: &RequestId, limit: usize) {
-        if take(&mut self.broken, request) {
-            push(&mut self.requests, request.clone(), limit);
+        if let Some(carrier) = take(&mut self.broken, request) {
+            push(&mut self.requests, carrier, limit);
         }
     }
 
     /// A request is being answered.
     pub(super) fn answered(&mut self, request: &RequestId) {
-        if !take(&mut self.requests, request) {
+        if take(&mut self.requests, request).is_none() {
             take(&mut self.broken, request);
         }
     }
 }
 
 /// Adds to the newer end, and drops what is too much at the older.
-fn push(requests: &mut VecDeque<RequestId>, request: RequestId, limit: usize) {
-    requests.push_back(request);
-    if requests.len() > limit {
-        requests.pop_front();
+fn push(carriers: &mut VecDeque<Carrier>, carrier: Carrier, limit: usize) {
+    carriers.push_back(carrier);
+    if carriers.len() > limit {
+        carriers.pop_front();
     }
 }
 
-fn take(requests: &mut VecDeque<RequestId>, request: &RequestId) -> bool {
+fn take(carriers: &mut VecDeque<Carrier>, request: &RequestId) -> Option<Carrier> {
     // Most requests are answered soon, so the newer end is the place to look first.
-    let place = requests.iter().rposition(|known| known == request);
-    place.is_some_and(|place| requests.remove(place).is_some())
+    let place = carriers.iter().rposition(|carrier| carrier.request == *request)?;
+    carriers.remove(place)
 }

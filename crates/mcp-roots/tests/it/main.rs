@@ -4,6 +4,8 @@ mod boundary;
 mod examples;
 mod modern;
 mod modern_host;
+#[cfg(feature = "http")]
+mod http;
 mod pair;
 mod publishing;
 mod sources;
