@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mcp_roots_core::frame::{Answer, ClientFrame, RootsCapability, ServerFrame};
+use mcp_roots_core::frame::{Answer, ClientFrame, RequestId, RootsCapability, ServerFrame};
 use mcp_roots_core::host_half::{HostAction, HostConfig, HostHalf};
-use mcp_roots_core::server_half::{Action, ServerConfig, ServerHalf};
+use mcp_roots_core::server_half::{Action, RequestStream, ServerConfig, ServerHalf};
 use mcp_roots_core::set::{RawRoot, RootSet};
 use mcp_roots_core::time::Time;
 
@@ -66,6 +66,31 @@ impl Step {
         self.drain()
     }
 
+    /// The client sends a request, and questions can go on its stream until it is answered.
+    pub fn request(&mut self, request: &RequestId) -> Sent {
+        self.server.handle_request_stream(request, RequestStream::Opened, self.now);
+        let _ = self.server.handle_inbound(ClientFrame::Request, self.now);
+        self.drain()
+    }
+
+    /// The server answers it.
+    pub fn reply(&mut self, request: &RequestId) -> Sent {
+        let _ = self.server.handle_outbound(ServerFrame::Reply { id: request, error: None }, self.now);
+        self.drain()
+    }
+
+    /// The stream of that request breaks off or is resumed.
+    pub fn request_stream(&mut self, request: &RequestId, became: RequestStream) -> Sent {
+        self.server.handle_request_stream(request, became, self.now);
+        self.drain()
+    }
+
+    /// The client opens or closes its stream.
+    pub fn stream(&mut self, open: bool) -> Sent {
+        self.server.handle_stream(open, self.now);
+        self.drain()
+    }
+
     /// When one of the halves wants to be called.
     pub fn next_timeout(&self) -> Option<Time> {
         self.host.next_timeout().into_iter().chain(self.server.next_timeout()).min()
@@ -97,7 +122,7 @@ impl Step {
             }
         }
         while let Some(action) = self.server.poll_action() {
-            if let Action::Ask(id) = action {
+            if let Action::Ask(id) | Action::AskWithin { id, .. } = action {
                 to_client.push(ToClient::ListRoots { id });
             }
         }

@@ -2,6 +2,7 @@
 
 mod converging;
 mod model;
+mod reaching;
 
 use mcp_roots_core::set::{Origin, Root, RootSet};
 use mcp_roots_core::uri::{PathRules, RootPath, RootUri};
