@@ -77,7 +77,7 @@ impl<S: ServerHandler> Serving<S> {
     async fn handle_modern(
         &self,
         mut request: ClientRequest,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let capabilities = context.client_capabilities();
         let declared = capabilities.is_some_and(|capabilities| describe::declares_roots(&capabilities));
@@ -88,6 +88,7 @@ impl<S: ServerHandler> Serving<S> {
             session.answer(describe::listed_json(answer));
         }
         let roots = Roots::new(session.clone());
+        context.extensions.insert(roots.clone());
         let handling = roots.within(&self.roots, self.service.handle_request(request, context));
         let mut handling = std::pin::pin!(handling);
         let mut result = loop {
@@ -131,9 +132,14 @@ impl<S: ServerHandler> Service<RoleServer> for Serving<S> {
     ) -> Result<ServerResult, ErrorData> {
         let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
         if modern && !matches!(request, ClientRequest::InitializeRequest(_)) {
-            self.handle_modern(request, context).await
-        } else {
-            self.service.handle_request(request, context).await
+            return self.handle_modern(request, context).await;
+        }
+        // Where a server has many sessions, each message brings its own session's roots along.
+        let of_session = Roots::of(&context.extensions).cloned();
+        let handling = self.service.handle_request(request, context);
+        match of_session {
+            Some(roots) => roots.within(&self.roots, handling).await,
+            None => handling.await,
         }
     }
 

@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_roots_core::frame::{RequestId, Verdict};
-use mcp_roots_core::server_half::{Action, Event, LeaseId, RequestStream, ServerConfig, ServerHalf, Snapshot, Unavailable, WaitId};
+use mcp_roots_core::server_half::{
+    Action, Event, LeaseId, RequestStream, ServerConfig, ServerHalf, Snapshot, Unavailable, WaitId,
+};
 use mcp_roots_core::time::Time;
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};

@@ -2,10 +2,10 @@
 
 mod boundary;
 mod examples;
-mod modern;
-mod modern_host;
 #[cfg(feature = "http")]
 mod http;
+mod modern;
+mod modern_host;
 mod pair;
 mod publishing;
 mod sources;

@@ -1,0 +1,202 @@
+//! `serve --http`: many clients on one endpoint, each with its own roots, and an operator who need not trust them.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use clap::Args;
+use mcp_roots::http::TrackedSessions;
+use mcp_roots::{Roots, TrackOptions};
+use rmcp::transport::StreamableHttpService;
+use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::metrics;
+use super::server::{Allowed, FileServer};
+use crate::exit::Exit;
+
+/// Where the token is looked for, since a command line can be seen by everybody on the machine.
+const TOKEN: &str = "MCP_ROOTS_TOKEN";
+/// How long calls in flight may take once the server is to end.
+const GRACE: Duration = Duration::from_secs(10);
+
+#[derive(Args, Clone, Debug)]
+pub(super) struct HttpArgs {
+    /// Serve Streamable HTTP on this address, at /mcp, instead of the standard streams; port 0 picks one.
+    #[arg(long, value_name = "ADDR")]
+    pub(super) http: Option<SocketAddr>,
+    /// Let other machines connect: ADDR need not be a loopback address. Takes a token.
+    #[arg(long, requires = "http")]
+    allow_remote: bool,
+    /// A file with the token that clients have to send as `Authorization: Bearer`. Or MCP_ROOTS_TOKEN in the environment.
+    #[arg(long, value_name = "FILE", requires = "http")]
+    token_file: Option<PathBuf>,
+    /// Let clients open what they like: without DIRs, or with another policy than narrow.
+    #[arg(long, requires = "http")]
+    pub(super) unrestricted: bool,
+    /// An origin of web pages that may connect, such as https://app.example.com. Default: none.
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    allow_origin: Vec<String>,
+    /// A name of this server, as clients have it in their URL. Default: localhost and loopback addresses.
+    #[arg(long, value_name = "HOST", requires = "http")]
+    allow_host: Vec<String>,
+    /// How many sessions there may be at once.
+    #[arg(long, value_name = "N", default_value_t = 1_000, requires = "http")]
+    max_sessions: usize,
+    /// How many bytes a message may have.
+    #[arg(long, value_name = "BYTES", default_value_t = 16 << 20, requires = "http")]
+    max_body: usize,
+    /// How long a session may be idle, such as 30m.
+    #[arg(long, value_parser = crate::duration, default_value = "30m", requires = "http")]
+    idle: Duration,
+}
+
+/// What every request needs to know.
+struct Gate {
+    token: Option<String>,
+    sessions: Arc<TrackedSessions>,
+    max_sessions: usize,
+}
+
+/// Serves until it is told to end, and then until the calls in flight have ended.
+pub(super) async fn serve(
+    address: SocketAddr,
+    args: HttpArgs,
+    options: TrackOptions,
+    allowed: Allowed,
+) -> Result<(), Exit> {
+    let token = token(&args)?;
+    if !address.ip().is_loopback() && !(args.allow_remote && token.is_some()) {
+        return Err(Exit::Usage(format!(
+            "{address} can be reached from other machines. If that is wanted, say --allow-remote, and give a token with \
+             --token-file or {TOKEN}"
+        )));
+    }
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|error| Exit::Usage(format!("{address} cannot be listened on: {error}")))?;
+    let address = listener.local_addr().map_err(|error| Exit::Internal(error.to_string()))?;
+    let ending = CancellationToken::new();
+    let mut manager = LocalSessionManager::default();
+    manager.session_config.keep_alive = Some(args.idle);
+    let sessions = Arc::new(TrackedSessions::new(manager, options.clone()));
+    let service = StreamableHttpService::new(
+        move || {
+            let roots = Roots::of_requests(options.clone());
+            Ok(roots.serving(FileServer::new(roots.clone(), allowed)))
+        },
+        sessions.clone(),
+        config(&args, address, ending.clone()),
+    );
+    let gate = Arc::new(Gate { token, sessions, max_sessions: args.max_sessions });
+    let app = Router::new()
+        .route_service("/mcp", service)
+        .route("/metrics", get(metrics_of))
+        .layer(middleware::from_fn_with_state(gate.clone(), admit))
+        // Whoever looks whether the server is alive need not know the token.
+        .route("/health", get(|| async { "ok\n" }))
+        .with_state(gate);
+    // Whatever is logged: whoever let the system pick the port must learn it.
+    eprintln!("mcp-roots: serving http://{address}/mcp");
+    let serving = axum::serve(listener, app).with_graceful_shutdown({
+        let ending = ending.clone();
+        async move {
+            told_to_end().await;
+            // Streams that stay open for what may come would keep the server up for ever.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            ending.cancel();
+        }
+    });
+    let overdue = async {
+        ending.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        served = serving => served.map_err(|error| Exit::Internal(format!("the server ended in error: {error}"))),
+        () = overdue => {
+            tracing::warn!("calls were still in flight {} s after the server was told to end", GRACE.as_secs());
+            Ok(())
+        }
+    }
+}
+
+fn config(args: &HttpArgs, address: SocketAddr, ending: CancellationToken) -> StreamableHttpServerConfig {
+    let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(String::from).into();
+    if !address.ip().is_unspecified() {
+        hosts.push(address.ip().to_string());
+    }
+    hosts.extend(args.allow_host.iter().cloned());
+    StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts)
+        .with_allowed_origins(args.allow_origin.iter().cloned())
+        .enforce_origin_validation()
+        .with_max_request_body_bytes(args.max_body)
+        .with_cancellation_token(ending)
+}
+
+fn token(args: &HttpArgs) -> Result<Option<String>, Exit> {
+    let token = match &args.token_file {
+        Some(file) => std::fs::read_to_string(file)
+            .map(Some)
+            .map_err(|error| Exit::Usage(format!("{}: {error}", file.display())))?,
+        None => std::env::var(TOKEN).ok(),
+    };
+    match token.map(|token| token.trim().to_owned()) {
+        Some(token) if token.is_empty() => Err(Exit::Usage("the token is empty".into())),
+        token => Ok(token),
+    }
+}
+
+/// Lets a request in that has the token, and a new session if there is room for one.
+async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    if let Some(token) = &gate.token
+        && !bears(&request, token)
+    {
+        let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+        return (StatusCode::UNAUTHORIZED, challenge, "this server takes a token: Authorization: Bearer TOKEN\n")
+            .into_response();
+    }
+    let begins = !request.headers().contains_key("mcp-session-id") && !request.headers().contains_key("mcp-method");
+    if begins && request.uri().path() == "/mcp" && gate.sessions.len() >= gate.max_sessions {
+        let text = format!("there are {} sessions, which is the limit; try again later\n", gate.max_sessions);
+        return (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], text).into_response();
+    }
+    next.run(request).await
+}
+
+/// Compares in a time that does not tell how much of a wrong token was right.
+fn bears(request: &Request, token: &str) -> bool {
+    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let Some((scheme, given)) = given.and_then(|value| value.split_once(' ')) else { return false };
+    let same = given.len() == token.len()
+        && given.bytes().zip(token.bytes()).fold(0, |differs, (one, other)| differs | (one ^ other)) == 0;
+    scheme.eq_ignore_ascii_case("bearer") && same
+}
+
+async fn metrics_of(State(gate): State<Arc<Gate>>) -> Response {
+    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::text(&gate.sessions)).into_response()
+}
+
+/// Ends when the process is asked to end.
+async fn told_to_end() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        return;
+    }
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
