@@ -90,3 +90,23 @@ impl Injector {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_was_injected_can_be_waited_for() {
+        let injector = Injector::start();
+        assert!(injector.all_sent().is_none());
+        let (taken, take) = oneshot::channel::<()>();
+        injector.send(Box::pin(async move { take.await.expect("the peer reads") }));
+        let mut all_sent = injector.all_sent().expect("something to wait for");
+        tokio::task::yield_now().await;
+        assert!(
+            std::future::poll_fn(|context| std::task::Poll::Ready(all_sent.as_mut().poll(context).is_pending())).await
+        );
+        taken.send(()).expect("it is being sent");
+        all_sent.await;
+    }
+}

@@ -9,6 +9,10 @@
 //! invalidation; whether to ask, what state to show and whom to release follow from that, in one place that
 //! runs at the end of each call.
 //!
+//! It can be told of a client that is reached only on the streams which that has open ([`Reach::Streams`]). Then a
+//! question is asked as soon as it is due *and* there is a stream; one that is owed meanwhile costs no timer and counts
+//! as no failure.
+//!
 //! This half knows the legacy era (2024-11-05 to 2025-11-25), in which a server sends `roots/list`
 //! (client/roots, Listing Roots) and a client announces changes (client/roots, Root List Changes).
 

@@ -44,7 +44,7 @@ impl ServerHalf {
 
     fn ask(&mut self, way: Way, now: Time) {
         let id = self.asking.ask(self.generation, way.clone(), now);
-        self.ways.take(&way);
+        self.ways.charge(&way);
         self.counters.asked += 1;
         self.actions.push_back(match way {
             Way::Direct | Way::Stream => Action::Ask(id.clone()),

@@ -74,8 +74,8 @@ impl Ways {
         self.requests.back().is_some_and(|carrier| !carrier.paid)
     }
 
-    /// A question goes this way.
-    pub(super) fn take(&mut self, way: &Way) {
+    /// A question goes this way, and the request whose stream that is pays for it.
+    pub(super) fn charge(&mut self, way: &Way) {
         if let Way::Within(request) = way
             && let Some(carrier) = self.requests.iter_mut().rev().find(|carrier| carrier.request == *request)
         {

@@ -27,6 +27,11 @@
 //! nothing waits for them and no deadline runs. A POST of `notifications/roots/list_changed` is answered without waiting
 //! for any of that, and a request that is POSTed after it has been answered never sees the roots from before.
 //!
+//! A stream that breaks off costs no deadline: what was asked on it is asked again on the next. If the client resumes it,
+//! what was asked is still there to be answered, and more can be asked (2025-11-25, basic/transports, Resumability and
+//! Redelivery). With an event store of your own ([`event_store`](TrackedSessions#method.event_store)) a resumed stream
+//! replays what there was and is not counted on for more.
+//!
 //! # What is left to others
 //!
 //! Requests of the modern era (2026-07-28) belong to no session, and those of a server without sessions neither: their

@@ -167,12 +167,113 @@ impl<M: SessionManager> SessionManager for TrackedSessions<M> {
         let opening = self.inner.resume(id, last_event_id);
         match resumed {
             Some((Resumed::Standalone, streams)) => streams.open(opening).await,
-            Some((Resumed::Request(request), streams)) => Ok(Watched::resumed(opening.await?, streams, request)),
+            Some((Resumed::Request { stream, request }, streams)) => {
+                Ok(Watched::resumed(opening.await?, streams, stream, request))
+            }
             Some((Resumed::Other, _)) | None => opening.await.map(Watched::unknown),
         }
     }
 
     fn event_store(&self) -> Option<Arc<dyn EventStore>> {
         self.inner.event_store()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Weak;
+
+    use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData, ServerCapabilities, ServerConfig};
+    use rmcp::service::RequestContext;
+    use rmcp::{RoleServer, ServerHandler, ServiceExt};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::track::Session;
+
+    /// Waits for roots in each call.
+    struct Waiting;
+
+    impl ServerHandler for Waiting {
+        fn get_info(&self) -> ServerConfig {
+            ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        }
+
+        async fn call_tool(
+            &self,
+            _: CallToolRequestParams,
+            context: RequestContext<RoleServer>,
+        ) -> Result<CallToolResponse, ErrorData> {
+            let roots = Roots::of(&context.extensions).expect("the session's roots").clone();
+            let error = roots.current().await.expect_err("nobody answers");
+            Err(ErrorData::internal_error(error.to_string(), None))
+        }
+    }
+
+    fn message(message: Value) -> ClientJsonRpcMessage {
+        serde_json::from_value(message).expect("a message")
+    }
+
+    /// A session in which a call waits for roots, with a stream of its own and one beside.
+    async fn busy(sessions: &Arc<TrackedSessions>) -> (SessionId, Weak<Session>, Vec<Box<dyn Send>>) {
+        let (id, transport) = sessions.create_session().await.unwrap();
+        let half = sessions.streams(&id).unwrap().session.clone();
+        tokio::spawn(async move {
+            if let Ok(service) = Waiting.serve(transport).await {
+                let _ = service.waiting().await;
+            }
+        });
+        let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {"roots": {}},
+            "clientInfo": {"name": "silent", "version": "1"},
+        }});
+        sessions.initialize_session(&id, message(initialize)).await.unwrap();
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        sessions.accept_message(&id, message(initialized)).await.unwrap();
+        let beside = sessions.create_standalone_stream(&id).await.unwrap();
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "any"}});
+        let own = sessions.create_stream(&id, message(call)).await.unwrap();
+        let roots = sessions.roots(&id).unwrap();
+        while roots.status().waiting == 0 {
+            tokio::task::yield_now().await;
+        }
+        (id, half, vec![Box::new(beside), Box::new(own)])
+    }
+
+    #[tokio::test]
+    async fn nothing_is_kept_of_a_session_that_has_been_closed() {
+        let sessions = Arc::new(TrackedSessions::local(TrackOptions::default()));
+        let (id, half, streams) = busy(&sessions).await;
+        let (_, other, _streams) = busy(&sessions).await;
+        sessions.close_session(&id).await.unwrap();
+        while half.strong_count() > 0 {
+            tokio::task::yield_now().await;
+        }
+        // And that while its client still has the streams, and not one that is not its own.
+        drop(streams);
+        assert_eq!((sessions.len(), other.strong_count() > 0), (1, true));
+    }
+
+    #[tokio::test]
+    async fn a_session_that_is_restored_is_tracked_from_its_beginning() {
+        let sessions = TrackedSessions::local(TrackOptions::default());
+        let id: SessionId = "from elsewhere".into();
+        let Ok(RestoreOutcome::Restored(_transport)) = sessions.restore_session(id.clone()).await else {
+            panic!("it was not there")
+        };
+        assert_eq!(sessions.roots(&id).unwrap().snapshot().state, crate::State::NotYet);
+        let half = sessions.streams(&id).unwrap().session.clone();
+        assert!(matches!(sessions.restore_session(id.clone()).await, Ok(RestoreOutcome::AlreadyPresent)));
+        assert!(Weak::ptr_eq(&half, &sessions.streams(&id).unwrap().session));
+    }
+
+    #[tokio::test]
+    async fn nothing_is_kept_of_a_transport_that_was_dropped_without_a_word() {
+        let sessions = TrackedSessions::local(TrackOptions::default());
+        let (id, transport) = sessions.create_session().await.unwrap();
+        drop(transport);
+        assert!(sessions.is_empty() && sessions.roots(&id).is_none());
+        let (_, _transport) = sessions.create_session().await.unwrap();
+        assert_eq!(sessions.sessions().len(), 1);
     }
 }

@@ -1,6 +1,5 @@
 //! The streams that a session's client has open, and the half told of each that opens, breaks off or is resumed.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,13 +14,13 @@ use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use crate::describe;
 use crate::track::Session;
 
-/// How many streams that broke off are remembered, so that a resumed one is known again.
+/// How many requests are remembered whose stream broke off, so that a resumed one is known again.
 const BROKEN: usize = 32;
 
 /// The streams of one session. It keeps no session alive.
 #[derive(Debug)]
 pub(super) struct Streams {
-    session: Weak<Session>,
+    pub(super) session: Weak<Session>,
     /// Taken in turn by those that open a stream of no request, since it depends on the others what each is good for.
     opening: tokio::sync::Mutex<()>,
     books: Mutex<Books>,
@@ -31,8 +30,18 @@ pub(super) struct Streams {
 struct Books {
     /// A stream is open that takes what belongs to no request.
     standalone: bool,
-    /// Streams of requests that broke off, oldest first: what their events' ids say of the stream, and whose they are.
-    broken: VecDeque<(String, RequestId)>,
+    /// The streams of requests that have not been replied to, the oldest first.
+    requests: Vec<Known>,
+}
+
+/// The stream of a request.
+#[derive(Debug)]
+struct Known {
+    /// What the ids of its events say of it.
+    stream: String,
+    request: RequestId,
+    /// How often it is open. A client may resume it before the server has noticed that it broke off.
+    open: usize,
 }
 
 /// What a client resumes, to judge by the last event that it has seen.
@@ -41,7 +50,12 @@ pub(super) enum Resumed {
     /// A stream of no request.
     Standalone,
     /// That of a request which has not been answered, as far as is known here.
-    Request(RequestId),
+    Request {
+        /// What tells its stream from others.
+        stream: String,
+        /// The request.
+        request: RequestId,
+    },
     /// That of a request which needs no watching any more.
     Other,
 }
@@ -76,15 +90,45 @@ impl Streams {
     pub(super) fn resumed_after(&self, last_event_id: &str) -> Resumed {
         let Some(stream) = stream_of(last_event_id) else { return Resumed::Standalone };
         let books = self.books();
-        let known = books.broken.iter().find(|(broken, _)| broken == stream);
-        known.map_or(Resumed::Other, |(_, request)| Resumed::Request(request.clone()))
+        let known = books.requests.iter().find(|known| known.stream == stream);
+        known.map_or(Resumed::Other, |known| Resumed::Request { stream: stream.into(), request: known.request.clone() })
     }
 
     fn set_standalone(&self, open: bool) {
-        self.books().standalone = open;
+        // Held for the turn, so that the half hears of openings and endings in their order.
+        let mut books = self.books();
+        books.standalone = open;
         if let Some(session) = self.session() {
             session.turn(|books, now| books.half.handle_stream(open, now));
         }
+    }
+
+    fn request_opened(&self, stream: &str, request: &RequestId) {
+        let mut books = self.books();
+        if let Some(known) = books.requests.iter_mut().find(|known| known.stream == stream) {
+            known.open += 1;
+            self.set_request(request, RequestStream::Resumed);
+        } else {
+            books.requests.push(Known { stream: stream.into(), request: request.clone(), open: 1 });
+        }
+    }
+
+    /// A stream of a request ended before the reply.
+    fn request_broke(&self, stream: Option<&str>, request: &RequestId) {
+        let mut books = self.books();
+        let known = books.requests.iter_mut().find(|known| Some(known.stream.as_str()) == stream);
+        let left = known.map_or(0, |known| {
+            known.open -= 1;
+            known.open
+        });
+        if left == 0 {
+            books.forget_oldest_broken();
+            self.set_request(request, RequestStream::Broken);
+        }
+    }
+
+    fn request_replied(&self, stream: &str) {
+        self.books().requests.retain(|known| known.stream != stream);
     }
 
     fn set_request(&self, request: &RequestId, became: RequestStream) {
@@ -93,18 +137,20 @@ impl Streams {
         }
     }
 
-    fn remember(&self, stream: String, request: RequestId) {
-        let mut books = self.books();
-        books.broken.retain(|(known, _)| *known != stream);
-        books.broken.push_back((stream, request));
-        if books.broken.len() > BROKEN {
-            books.broken.pop_front();
-        }
-    }
-
     fn books(&self) -> MutexGuard<'_, Books> {
         // No panic can leave them half changed.
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Books {
+    fn forget_oldest_broken(&mut self) {
+        let broken = || self.requests.iter().enumerate().filter(|(_, known)| known.open == 0);
+        if broken().count() > BROKEN
+            && let Some((oldest, _)) = broken().next()
+        {
+            self.requests.remove(oldest);
+        }
     }
 }
 
@@ -161,10 +207,11 @@ impl Watched {
     pub(super) fn resumed(
         events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
         streams: Arc<Streams>,
+        stream: String,
         request: RequestId,
     ) -> Self {
-        streams.set_request(&request, RequestStream::Resumed);
-        Watched::request(events, streams, request)
+        streams.request_opened(&stream, &request);
+        Watched::new(events, Some(Watch::Request(RequestWatch { streams, request, stream: Some(stream) })))
     }
 
     fn end(&mut self) {
@@ -173,10 +220,7 @@ impl Watched {
         match self.watch.take() {
             Some(Watch::Standalone(streams)) => streams.set_standalone(false),
             Some(Watch::Request(RequestWatch { streams, request, stream })) => {
-                streams.set_request(&request, RequestStream::Broken);
-                if let Some(stream) = stream {
-                    streams.remember(stream, request);
-                }
+                streams.request_broke(stream.as_deref(), &request);
             }
             None => {}
         }
@@ -184,8 +228,11 @@ impl Watched {
 
     fn see(&mut self, event: &ServerSseMessage) {
         let Some(Watch::Request(watch)) = &mut self.watch else { return };
-        if watch.stream.is_none() {
-            watch.stream = event.event_id.as_deref().and_then(stream_of).map(String::from);
+        if watch.stream.is_none()
+            && let Some(stream) = event.event_id.as_deref().and_then(stream_of)
+        {
+            watch.streams.request_opened(stream, &watch.request);
+            watch.stream = Some(stream.into());
         }
         let replied = match event.message.as_deref() {
             Some(message @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))) => {
@@ -195,6 +242,9 @@ impl Watched {
         };
         if replied {
             // It ends as it should.
+            if let Some(stream) = &watch.stream {
+                watch.streams.request_replied(stream);
+            }
             self.watch = None;
         }
     }

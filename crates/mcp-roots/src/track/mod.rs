@@ -136,7 +136,6 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Tracked<T> {
 }
 
 impl<T: Transport<RoleServer>> Tracked<T> {
-    /// Must be called inside a runtime.
     pub(crate) fn new(inner: T, options: TrackOptions) -> (Self, Arc<Session>) {
         let session = Arc::new(Session::new(options.into_config()));
         (Tracked { inner, session: session.clone(), injector: None, read: None }, session)

@@ -48,6 +48,20 @@ async fn s4_fence_with_a_get_stream() {
     stream.abort();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_needs_no_roots_takes_the_question_along_before_its_response() {
+    let (server, client) = one(&["file:///a"]).await;
+    client.tells().await;
+    for change in 0..200 {
+        client.change(&[&format!("file:///v{change}")]).await;
+        assert_eq!(client.call("hello").await.unwrap(), "hello");
+        assert_eq!(client.asked().len(), change + 2);
+    }
+    assert_eq!(client.tells().await, "/v199");
+    let counters = server.sessions.roots(&client.session()).unwrap().status().counters;
+    assert_eq!((counters.asked, counters.retries, counters.set_aside), (201, 0, 0));
+}
+
 #[tokio::test]
 async fn a_client_with_a_get_stream_is_asked_at_once_and_one_without_within_its_next_request() {
     let (server, client) = one(&["file:///a"]).await;
