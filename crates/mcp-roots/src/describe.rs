@@ -12,6 +12,7 @@ use rmcp::model::{
     ServerResult,
 };
 use rmcp::service::OriginatingRequestId;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 pub(crate) fn half_id(id: &NumberOrString) -> RequestId {
@@ -95,7 +96,7 @@ pub(crate) fn input_of(request: &mut ClientRequest) -> Option<(&mut Option<Input
 }
 
 /// What a request asks for: all of it but what changes from one round to the next.
-pub(crate) fn asked_for(request: &ClientRequest) -> Vec<u8> {
+pub(crate) fn asked_for(request: &impl Serialize) -> Vec<u8> {
     let mut value = serde_json::to_value(request).unwrap_or_default();
     if let Some(params) = value.get_mut("params").and_then(Value::as_object_mut) {
         for changing in ["_meta", "inputResponses", "requestState"] {

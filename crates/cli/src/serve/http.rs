@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::metrics;
 use super::server::{Allowed, FileServer};
+use super::work::Running;
 use crate::exit::Exit;
 
 /// Where the token is looked for, since a command line can be seen by everybody on the machine.
@@ -64,6 +65,7 @@ pub(super) struct HttpArgs {
 struct Gate {
     token: Option<String>,
     sessions: Arc<TrackedSessions>,
+    running: Running,
     max_sessions: usize,
 }
 
@@ -89,15 +91,19 @@ pub(super) async fn serve(
     let mut manager = LocalSessionManager::default();
     manager.session_config.keep_alive = Some(args.idle);
     let sessions = Arc::new(TrackedSessions::new(manager, options.clone()));
+    let running = Running::default();
     let service = StreamableHttpService::new(
-        move || {
-            let roots = Roots::of_requests(options.clone());
-            Ok(roots.serving(FileServer::new(roots.clone(), allowed)))
+        {
+            let running = running.clone();
+            move || {
+                let roots = Roots::of_requests(options.clone());
+                Ok(roots.serving(FileServer::new(roots.clone(), allowed, running.clone())))
+            }
         },
         sessions.clone(),
         config(&args, address, ending.clone()),
     );
-    let gate = Arc::new(Gate { token, sessions, max_sessions: args.max_sessions });
+    let gate = Arc::new(Gate { token, sessions, running, max_sessions: args.max_sessions });
     let app = Router::new()
         .route_service("/mcp", service)
         .route("/metrics", get(metrics_of))
@@ -183,7 +189,7 @@ fn bears(request: &Request, token: &str) -> bool {
 }
 
 async fn metrics_of(State(gate): State<Arc<Gate>>) -> Response {
-    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::text(&gate.sessions)).into_response()
+    ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::text(&gate.sessions, &gate.running)).into_response()
 }
 
 /// Ends when the process is asked to end.

@@ -2,8 +2,10 @@
 
 mod editing;
 mod error;
+mod http;
 mod limits;
 mod listing;
+mod metrics;
 mod patterns;
 mod reading;
 mod resources;
@@ -27,9 +29,11 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 
 use crate::exit::Exit;
+use http::HttpArgs;
 use server::{Allowed, FileServer};
+use work::Running;
 
-/// Serve files over stdio, under the roots of the client.
+/// Serve files under the roots of the client, over the standard streams or Streamable HTTP.
 #[derive(Args)]
 pub(crate) struct ServeArgs {
     /// Directories that are allowed whatever the client says, subject to the policy.
@@ -56,6 +60,8 @@ pub(crate) struct ServeArgs {
     /// Whether the client's roots count: ignore is for clients that declare roots and misbehave.
     #[arg(long, value_name = "use|ignore", default_value = "use")]
     client_roots: ClientRootsUse,
+    #[command(flatten)]
+    http: HttpArgs,
     /// What is logged to the standard error: off, error, warn, info, debug, trace, or directives.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: String,
@@ -63,8 +69,19 @@ pub(crate) struct ServeArgs {
 
 pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
     crate::log::start(&args.log)?;
+    let remote = args.http.http.is_some() && !args.http.unrestricted;
+    if remote
+        && (args.dirs.is_empty() || args.policy.is_some_and(|policy| !matches!(policy, Policy::Narrow | Policy::Pin)))
+    {
+        return Err(Exit::Usage(
+            "over HTTP anybody who connects could open what they like: give DIRs, under the policy narrow or pin, or say \
+             --unrestricted"
+                .into(),
+        ));
+    }
     let (policy, why) = match (args.policy, args.dirs.is_empty()) {
         (Some(policy), _) => (policy, "it was asked for"),
+        (None, false) if remote => (Policy::Narrow, "clients over HTTP can only narrow what the operator allows"),
         (None, false) => {
             (Policy::Merge, "directories were given, and neither they nor the client's roots are to be lost")
         }
@@ -72,7 +89,7 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
     };
     tracing::info!("policy {policy}, since {why}; {} directories of the operator", args.dirs.len());
     warn_of_missing(&args.dirs);
-    if std::io::stdin().is_terminal() {
+    if args.http.http.is_none() && std::io::stdin().is_terminal() {
         tracing::info!("waiting for an MCP client on the standard input; to try it by hand, use `mcp-roots host`");
     }
     let options = TrackOptions::default()
@@ -85,9 +102,12 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
             config.refresh = args.refresh;
             config.client_roots = args.client_roots;
         });
-    let (transport, roots) = mcp_roots::track(mcp_roots::wire::stdio(), options);
     let allowed = Allowed { write: args.write, gitignore: !args.no_ignore };
-    let server = FileServer::new(roots.clone(), allowed);
+    if let Some(address) = args.http.http {
+        return http::serve(address, args.http, options, allowed).await;
+    }
+    let (transport, roots) = mcp_roots::track(mcp_roots::wire::stdio(), options);
+    let server = FileServer::new(roots.clone(), allowed, Running::default());
     match roots.serving(server).serve(transport).await {
         Ok(session) => match session.waiting().await {
             Ok(_) => Ok(()),

@@ -60,12 +60,12 @@ pub(super) enum Target {
 }
 
 impl FileServer {
-    pub(super) fn new(roots: Roots, allowed: Allowed) -> Self {
+    pub(super) fn new(roots: Roots, allowed: Allowed, running: Running) -> Self {
         FileServer {
             roots,
             allowed,
             subscriptions: Subscriptions::default(),
-            running: Running::default(),
+            running,
             boundary: Arc::default(),
             tools: tools::router(allowed.write),
         }
@@ -157,7 +157,7 @@ impl FileServer {
         let boundary = self.current_boundary().await?;
         let found =
             blocking(move || targets.iter().map(|target| target.find(&boundary)).collect::<Result<Vec<_>, _>>());
-        let places = found.await?;
+        let places = self.running.counted(found.await.map_err(CallError::from))?;
         let mut leases = Vec::with_capacity(N);
         for place in &places {
             leases.push(self.lease(place).await?);
@@ -195,7 +195,7 @@ impl FileServer {
             (boundary, found)
         })
         .await;
-        let place = found?;
+        let place = self.running.counted(found.map_err(CallError::from))?;
         let lease = self.lease(&place).await?;
         Ok((boundary, place, lease))
     }

@@ -16,18 +16,33 @@ use super::error::CallError;
 /// How often progress is told.
 const TOLD_EVERY: Duration = Duration::from_millis(250);
 
-/// How much work is under way.
+/// How much work is under way, and how much was refused. Every clone counts the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Running(Arc<AtomicUsize>);
+pub(super) struct Running {
+    under_way: Arc<AtomicUsize>,
+    refused: Arc<AtomicU64>,
+}
 
 impl Running {
     pub(super) fn count(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
+        self.under_way.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Counts work that is refused, if it is.
+    pub(super) fn counted<T>(&self, outcome: Result<T, CallError>) -> Result<T, CallError> {
+        if matches!(outcome, Err(CallError::Outside(_))) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        outcome
     }
 
     /// Begins a piece of work, which ends when its last clone is dropped.
     pub(super) fn begin(&self) -> Work {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.under_way.fetch_add(1, Ordering::Relaxed);
         Work {
             stop: CancellationToken::new(),
             shared: Arc::new(Shared { done: AtomicU64::new(0), running: self.clone() }),
@@ -49,7 +64,7 @@ struct Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.running.0.fetch_sub(1, Ordering::Relaxed);
+        self.running.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

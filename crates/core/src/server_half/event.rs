@@ -1,6 +1,7 @@
 //! What a server half asks of its shell, and what it reports.
 
 use std::fmt;
+use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -186,4 +187,24 @@ pub struct Counters {
     pub ended: u64,
     /// Updates held back, since their subscription had ended.
     pub updates_held: u64,
+}
+
+/// The sum over several connections.
+impl AddAssign<&Counters> for Counters {
+    fn add_assign(&mut self, other: &Counters) {
+        self.asked += other.asked;
+        self.answered += other.answered;
+        self.too_late += other.too_late;
+        self.notified += other.notified;
+        self.discarded += other.discarded;
+        self.retries += other.retries;
+        self.set_aside += other.set_aside;
+        self.cues += other.cues;
+        self.cues_ignored += other.cues_ignored;
+        self.waited += other.waited;
+        self.missed += other.missed;
+        self.revoked += other.revoked;
+        self.ended += other.ended;
+        self.updates_held += other.updates_held;
+    }
 }

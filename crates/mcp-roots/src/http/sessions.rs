@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_core::Stream;
-use mcp_roots_core::server_half::Reach;
+use mcp_roots_core::server_half::{Counters, Reach};
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::session::{
@@ -14,7 +14,7 @@ use rmcp::transport::streamable_http_server::session::{
 
 use super::streams::{Resumed, Streams, Watched};
 use crate::describe;
-use crate::track::{Roots, TrackOptions, Tracked};
+use crate::track::{Roots, Session, TrackOptions, Tracked};
 
 /// A session manager whose sessions track their clients' roots, each its own. See the [module](super).
 ///
@@ -25,6 +25,8 @@ pub struct TrackedSessions<M = LocalSessionManager> {
     options: TrackOptions,
     /// What is open of each session. The halves are their transports'.
     sessions: Mutex<HashMap<SessionId, Arc<Streams>>>,
+    /// What sessions that have ended have counted.
+    ended: Arc<Mutex<Counters>>,
 }
 
 impl TrackedSessions {
@@ -38,7 +40,7 @@ impl<M> TrackedSessions<M> {
     /// Decorates `inner`. The options are those of each session.
     pub fn new(inner: M, options: TrackOptions) -> Self {
         let options = options.configure(|config| config.reach = Reach::Streams);
-        TrackedSessions { inner, options, sessions: Mutex::default() }
+        TrackedSessions { inner, options, sessions: Mutex::default(), ended: Arc::default() }
     }
 
     /// The manager that is decorated.
@@ -56,6 +58,14 @@ impl<M> TrackedSessions<M> {
         self.len() == 0
     }
 
+    /// What has been counted in all sessions, those that have ended included.
+    pub fn counted(&self) -> Counters {
+        let alive: Vec<Arc<Session>> = self.sessions().values().filter_map(|streams| streams.session()).collect();
+        let mut sum = self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        alive.into_iter().for_each(|session| sum += &Roots::new(session).status().counters);
+        sum
+    }
+
     /// The roots of a session's client, for whoever acts on the session from outside of its handlers; `None` if there is
     /// no such session.
     pub fn roots(&self, id: &SessionId) -> Option<Roots> {
@@ -67,6 +77,7 @@ impl<M> TrackedSessions<M> {
         T: rmcp::transport::Transport<rmcp::RoleServer>,
     {
         let (tracked, session) = Tracked::new(transport, self.options.clone().reseeded());
+        session.bequeath(&self.ended);
         let mut sessions = self.sessions();
         // A transport may have been dropped without its session having been closed.
         sessions.retain(|_, streams| streams.session().is_some());

@@ -11,23 +11,21 @@
 
 #![expect(deprecated, reason = "roots are deprecated in the protocol, and they are what this crate is about")]
 
+mod handler;
 mod input;
 mod state;
 
-use std::borrow::Cow;
+use std::future::Future;
 use std::sync::Arc;
 
 use mcp_roots_core::server_half::ServerConfig;
-use rmcp::model::{
-    ClientNotification, ClientRequest, ErrorData, InputRequest, InputRequests, InputRequiredResult, ListRootsRequest,
-    ProtocolVersion, ServerResult,
-};
-use rmcp::service::{NotificationContext, RequestContext, Service, ServiceRole};
+use rmcp::model::{ErrorData, InputRequest, InputRequests, InputRequiredResult, ListRootsRequest, ProtocolVersion};
+use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
 use crate::describe;
 use crate::track::{Roots, Session, TrackOptions};
-use input::Input;
+use input::{Input, Returnable, Returned};
 use state::States;
 
 /// The key of the input request for roots; a handler's own keys are another's affair.
@@ -73,89 +71,81 @@ impl Roots {
 }
 
 impl<S: ServerHandler> Serving<S> {
-    /// Handles a request of the modern era, or finds out that it has to be returned first.
-    async fn handle_modern(
+    /// Handles a request in whose task the roots that its handler holds are those of its session, or its own.
+    async fn here<F: Future>(
         &self,
-        mut request: ClientRequest,
         mut context: RequestContext<RoleServer>,
-    ) -> Result<ServerResult, ErrorData> {
-        let capabilities = context.client_capabilities();
-        let declared = capabilities.is_some_and(|capabilities| describe::declares_roots(&capabilities));
+        handle: impl FnOnce(RequestContext<RoleServer>) -> F,
+    ) -> F::Output {
+        if !is_modern(&context) {
+            // Where a server has many sessions, each message brings its own session's roots along.
+            let of_session = Roots::of(&context.extensions).cloned();
+            return of_session.unwrap_or_else(|| self.roots.clone()).within(&self.roots, handle(context)).await;
+        }
+        let session = self.session_of(&context);
+        let roots = Roots::new(session.clone());
+        context.extensions.insert(roots.clone());
+        let mut handling = std::pin::pin!(roots.within(&self.roots, handle(context)));
+        loop {
+            tokio::select! {
+                biased;
+                outcome = &mut handling => return outcome,
+                () = session.needs_client() => session.cannot_ask(),
+            }
+        }
+    }
+
+    /// As [`Serving::here`], for a request that may be returned: it is, if its handler waits for roots.
+    async fn here_or_returned<P: Returnable, R: Returned, F: Future<Output = Result<R, ErrorData>>>(
+        &self,
+        mut request: P,
+        mut context: RequestContext<RoleServer>,
+        handle: impl FnOnce(P, RequestContext<RoleServer>) -> F,
+    ) -> Result<R, ErrorData> {
+        if !is_modern(&context) {
+            return self.here(context, |context| handle(request, context)).await;
+        }
         let input = Input::open(&mut request, &self.states)?;
-        let session = Arc::new(Session::of_request(self.config.clone(), declared));
+        let session = self.session_of(&context);
         let counts = session.would_ask();
-        if let Some(answer) = input.as_ref().and_then(|input| input.roots.clone()) {
+        if let Some(answer) = input.roots.clone() {
             session.answer(describe::listed_json(answer));
         }
         let roots = Roots::new(session.clone());
         context.extensions.insert(roots.clone());
-        let handling = roots.within(&self.roots, self.service.handle_request(request, context));
-        let mut handling = std::pin::pin!(handling);
-        let mut result = loop {
-            tokio::select! {
-                biased;
-                result = &mut handling => break result?,
-                () = session.needs_client() => match input {
-                    Some(input) => return Ok(question(input.carry_on(&self.states))),
-                    None => session.cannot_ask(),
-                },
+        let handling = roots.within(&self.roots, handle(request, context));
+        tokio::select! {
+            biased;
+            result = handling => {
+                let mut result = result?;
+                if let Some(returned) = result.returned()
+                    && counts
+                    && (input.roots.is_some() || session.is_wanted())
+                {
+                    // What is not asked for again is not there when the request comes again.
+                    add_question(returned.input_requests.get_or_insert_default());
+                }
+                Ok(result)
             }
-        };
-        let answered = input.is_some_and(|input| input.roots.is_some());
-        if let ServerResult::InputRequiredResult(returned) = &mut result
-            && counts
-            && (answered || session.is_wanted())
-        {
-            // What is not asked for again is not there when the request comes again.
-            add_question(returned.input_requests.get_or_insert_default());
+            () = session.needs_client() => {
+                let mut questions = InputRequests::new();
+                add_question(&mut questions);
+                Ok(InputRequiredResult::new(Some(questions), input.carry_on(&self.states)).into())
+            }
         }
-        Ok(result)
+    }
+
+    fn session_of(&self, context: &RequestContext<RoleServer>) -> Arc<Session> {
+        let capabilities = context.client_capabilities();
+        let declared = capabilities.is_some_and(|capabilities| describe::declares_roots(&capabilities));
+        Arc::new(Session::of_request(self.config.clone(), declared))
     }
 }
 
-/// A request is returned with nothing but the question for roots.
-fn question(carried: Option<String>) -> ServerResult {
-    let mut questions = InputRequests::new();
-    add_question(&mut questions);
-    ServerResult::InputRequiredResult(InputRequiredResult::new(Some(questions), carried))
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 fn add_question(questions: &mut InputRequests) {
     questions.insert(KEY.into(), InputRequest::ListRoots(ListRootsRequest::default()));
-}
-
-impl<S: ServerHandler> Service<RoleServer> for Serving<S> {
-    async fn handle_request(
-        &self,
-        request: ClientRequest,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ServerResult, ErrorData> {
-        let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        if modern && !matches!(request, ClientRequest::InitializeRequest(_)) {
-            return self.handle_modern(request, context).await;
-        }
-        // Where a server has many sessions, each message brings its own session's roots along.
-        let of_session = Roots::of(&context.extensions).cloned();
-        let handling = self.service.handle_request(request, context);
-        match of_session {
-            Some(roots) => roots.within(&self.roots, handling).await,
-            None => handling.await,
-        }
-    }
-
-    async fn handle_notification(
-        &self,
-        notification: ClientNotification,
-        context: NotificationContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.service.handle_notification(notification, context).await
-    }
-
-    fn get_info(&self) -> <RoleServer as ServiceRole>::Info {
-        ServerHandler::get_info(&self.service)
-    }
-
-    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        ServerHandler::supported_protocol_versions(&self.service)
-    }
 }

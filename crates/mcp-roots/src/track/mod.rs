@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_roots_core::frame::{RequestId, Verdict};
+#[cfg(feature = "http")]
+use mcp_roots_core::server_half::Counters;
 use mcp_roots_core::server_half::{
     Action, Event, LeaseId, RequestStream, ServerConfig, ServerHalf, Snapshot, Unavailable, WaitId,
 };
@@ -204,6 +206,9 @@ pub(crate) struct Session {
     woken: Notify,
     /// A handler needs roots, and would have them asked for along with something else.
     wanted: AtomicBool,
+    /// Where what was counted goes at the end.
+    #[cfg(feature = "http")]
+    estate: std::sync::OnceLock<Arc<Mutex<Counters>>>,
     /// It is one request's, of which there are so many that nobody is told what becomes of each.
     of_request: bool,
 }
@@ -272,6 +277,8 @@ impl Session {
             books: Mutex::new(books),
             woken: Notify::new(),
             wanted: AtomicBool::new(false),
+            #[cfg(feature = "http")]
+            estate: std::sync::OnceLock::new(),
             of_request,
         };
         session.turn(|_, _| ());
@@ -360,6 +367,25 @@ impl Session {
     /// A panic elsewhere cannot leave the half between two states, so the lock's poison means nothing.
     fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(feature = "http")]
+impl Session {
+    /// Has what this session counts added to a sum once it has ended.
+    pub(crate) fn bequeath(&self, estate: &Arc<Mutex<Counters>>) {
+        // There is only one sum for a session.
+        let _ = self.estate.set(estate.clone());
+    }
+}
+
+#[cfg(feature = "http")]
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(estate) = self.estate.get() {
+            let counted = self.books().half.status().counters;
+            *estate.lock().unwrap_or_else(PoisonError::into_inner) += &counted;
+        }
     }
 }
 
