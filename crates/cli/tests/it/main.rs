@@ -2,6 +2,7 @@
 
 mod client;
 mod host;
+mod http;
 mod input;
 mod large;
 mod serve;
