@@ -15,8 +15,8 @@
 //!
 //! The state machines are in [`core`]; they do no I/O and can be driven by other shells.
 //!
-//! Roots are deprecated since protocol 2026-07-28 (SEP-2577), and that revision has no `list_changed`. This
-//! crate speaks the eras that have it, 2024-11-05 to 2025-11-25.
+//! Roots are deprecated since protocol 2026-07-28 (SEP-2577), and that revision has no `list_changed`. This crate speaks
+//! the eras that have it, 2024-11-05 to 2025-11-25, and the one that has not: see [`Serving`].
 
 pub mod boundary;
 mod describe;

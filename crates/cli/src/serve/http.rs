@@ -77,7 +77,8 @@ pub(super) async fn serve(
     allowed: Allowed,
 ) -> Result<(), Exit> {
     let token = token(&args)?;
-    if !address.ip().is_loopback() && !(args.allow_remote && token.is_some()) {
+    let guarded = args.allow_remote && token.is_some();
+    if !address.ip().is_loopback() && !guarded {
         return Err(Exit::Usage(format!(
             "{address} can be reached from other machines. If that is wanted, say --allow-remote, and give a token with \
              --token-file or {TOKEN}"

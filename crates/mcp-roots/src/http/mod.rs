@@ -34,8 +34,8 @@
 //!
 //! # What is left to others
 //!
-//! Requests of the modern era (2026-07-28) belong to no session, and those of a server without sessions neither: their
-//! handlers find no [`Roots`] in the context. A session manager must hand a session's messages on in the order in which
+//! Requests of the modern era (2026-07-28) belong to no session: what is served must be a [`Serving`](crate::Serving), which
+//! gives each of them roots of its own. Those of a server without sessions find none in the context. A session manager must hand a session's messages on in the order in which
 //! it took them, as `rmcp`'s does; and one that carries messages between processes has to see to it that a server's
 //! request which is marked as belonging to a client's request ends up on that one's stream
 //! ([`OriginatingRequestId`](rmcp::service::OriginatingRequestId)).
