@@ -103,7 +103,7 @@ export async function run(client, connect) {
     const wire = new Wire(roots(...folders));
     let session;
     await step(`${name}: connects`, async () => {
-      const command = { command: binary, args: ['serve', '--log', 'error', ...args(...folders)] };
+      const command = { command: binary, args: ['serve', '--era', 'legacy', '--log', 'error', ...args(...folders)] };
       session = await connect({ ...command, capabilities, wire });
     });
     if (session !== undefined) {

@@ -141,7 +141,7 @@ async def _scenario(steps, connect, binary, name, declares, more, body):
         wire = Wire([a])
         connection = None
         with steps.step("connects"):
-            args = ["serve", "--log", "error", *more(a)]
+            args = ["serve", "--era", "legacy", "--log", "error", *more(a)]
             connection = await stack.enter_async_context(connect(binary, args, wire, declares))
         if connection is not None:
             await body(steps.step, connection, wire, a, b)

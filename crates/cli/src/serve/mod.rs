@@ -30,7 +30,7 @@ use rmcp::service::ServerInitializeError;
 
 use crate::exit::Exit;
 use http::HttpArgs;
-use server::{Allowed, FileServer};
+use server::{Allowed, Era, FileServer};
 use work::Running;
 
 /// Serve files under the roots of the client, over the standard streams or Streamable HTTP.
@@ -42,6 +42,9 @@ pub(crate) struct ServeArgs {
     /// Offer the tools that change files: write_file, edit_file, create_directory and move_file.
     #[arg(long)]
     write: bool,
+    /// The protocol's era: auto serves both, legacy (up to 2025-11-25) and modern (2026-07-28) one.
+    #[arg(long, value_name = "auto|legacy|modern", default_value = "auto")]
+    era: Era,
     /// Let trees and searches go into what .gitignore files name, and into .git.
     #[arg(long)]
     no_ignore: bool,
@@ -102,7 +105,7 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
             config.refresh = args.refresh;
             config.client_roots = args.client_roots;
         });
-    let allowed = Allowed { write: args.write, gitignore: !args.no_ignore };
+    let allowed = Allowed { write: args.write, gitignore: !args.no_ignore, era: args.era };
     if let Some(address) = args.http.http {
         return http::serve(address, args.http, options, allowed).await;
     }

@@ -1,5 +1,6 @@
 //! The MCP server: tools and resources over the boundary that the roots draw.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,9 +12,9 @@ use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, ErrorData, Implementation, InitializeResult,
-    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ResourceTemplate, ServerCapabilities, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestParams,
+    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceTemplate, ServerCapabilities,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler, tool_handler};
@@ -28,6 +29,15 @@ use super::{resources, tools};
 /// How long a change that is to stop may take to say what became of it.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Which eras of the protocol are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Era {
+    #[default]
+    Auto,
+    Legacy,
+    Modern,
+}
+
 /// What the operator allows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Allowed {
@@ -35,6 +45,7 @@ pub(super) struct Allowed {
     pub(super) write: bool,
     /// Whether `.gitignore` files count where a call does not say.
     pub(super) gitignore: bool,
+    pub(super) era: Era,
 }
 
 /// Serves the files under one client's roots.
@@ -245,6 +256,16 @@ impl ServerHandler for FileServer {
                 "Serves the files under the client's roots, and follows them as they change. list_allowed_directories \
                  names the roots in force; roots_status says where they came from and what was left out.",
             )
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        let is_modern = |version: &&ProtocolVersion| **version >= ProtocolVersion::V_2026_07_28;
+        let known = ProtocolVersion::KNOWN_VERSIONS.iter();
+        match self.allowed.era {
+            Era::Auto => Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS),
+            Era::Legacy => known.filter(|version| !is_modern(version)).cloned().collect(),
+            Era::Modern => known.filter(is_modern).cloned().collect(),
+        }
     }
 
     /// Arguments that do not fit are a tool's error, which a model is shown and can mend (2025-11-25, server/tools,

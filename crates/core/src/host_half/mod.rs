@@ -110,7 +110,8 @@ impl HostHalf {
     #[must_use = "it says whether the message is handed on"]
     pub fn handle_outbound(&mut self, frame: ClientFrame<'_>, now: Time) -> Verdict {
         match frame {
-            ClientFrame::Initialize { .. } if self.link == Link::Opening => {
+            // A client that has tried the modern era in vain begins anew.
+            ClientFrame::Initialize { .. } if matches!(self.link, Link::Opening | Link::Modern) => {
                 self.link = Link::Declared;
                 return Verdict::Declare(self.config.declare);
             }

@@ -309,3 +309,30 @@ fn h6_what_is_known_of_a_folders_reach_outlives_a_replacement() {
     workspace.replace(["/b", "/c"].map(folder));
     assert_eq!(texts(&workspace.exposed()), ["file:///c"]);
 }
+
+/// A client that tries the modern era first, and finds a server of the legacy era.
+#[test]
+fn a_client_that_falls_back_to_the_legacy_era_declares_and_announces_as_ever() {
+    let mut bench = Bench::connected(HostConfig::default(), &["/a"]);
+    let declared = Verdict::Declare(Some(RootsCapability { list_changed: true }));
+    assert_eq!(bench.sends(ClientFrame::ModernRequest), declared);
+    assert_eq!(bench.sends(ClientFrame::Initialize { roots: None }), declared);
+    assert_eq!(bench.sends(ClientFrame::Initialized), Verdict::Pass);
+    bench.folders.add(folder("/b"));
+    bench.half.handle_workspace(bench.folders.exposed(), bench.now);
+    assert!(bench.half.is_pending());
+    assert_eq!(bench.sends(ClientFrame::Request), Verdict::Pass);
+    assert!(bench.done.contains(&HostAction::Announce), "{:?}", bench.done);
+}
+
+#[test]
+fn in_the_modern_era_a_change_is_held_back_and_a_question_answered_with_what_is_exposed() {
+    let mut bench = Bench::connected(HostConfig::default(), &["/a"]);
+    let _ = bench.sends(ClientFrame::ModernRequest);
+    bench.folders.add(folder("/b"));
+    bench.half.handle_workspace(bench.folders.exposed(), bench.now);
+    assert!(!bench.half.is_pending());
+    assert_eq!(texts(&bench.half.handle_returned().expect("an answer")), ["file:///a", "file:///b"]);
+    let silent = HostConfig { declare: None, ..HostConfig::default() };
+    assert_eq!(HostHalf::new(silent, folders(&["/a"]).exposed()).handle_returned(), None);
+}
