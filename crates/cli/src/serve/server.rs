@@ -23,7 +23,7 @@ use super::error::CallError;
 use super::patterns::Excludes;
 use super::subscriptions::{Hearer, Key, Subscriptions};
 use super::walking::Walking;
-use super::work::{Call, Running, Work};
+use super::work::{Call, Running, Work, blocking};
 use super::{resources, tools};
 
 /// How long a change that is to stop may take to say what became of it.
@@ -405,12 +405,4 @@ async fn any_revoked(leases: &[Lease]) {
         false => std::task::Poll::Pending,
     })
     .await;
-}
-
-/// Runs what blocks where it may. The work cannot panic but by a bug, and then so does this.
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
-    }
 }

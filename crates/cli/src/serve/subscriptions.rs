@@ -18,7 +18,7 @@ use rmcp::service::{Peer, SubscriptionSink};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::server::blocking;
+use super::work::blocking;
 
 /// How many subscriptions one client may have.
 const MOST: usize = 1_000;

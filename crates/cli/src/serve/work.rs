@@ -145,3 +145,11 @@ impl Call {
         }
     }
 }
+
+/// Runs what blocks where it may. The work cannot panic but by a bug, and then so does this.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
