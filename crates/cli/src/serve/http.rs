@@ -104,7 +104,7 @@ pub(super) async fn serve(
         sessions.clone(),
         config(&args, address, ending.clone()),
     );
-    let gate = Arc::new(Gate { token, sessions, running, max_sessions: args.max_sessions });
+    let gate = Arc::new(Gate { token, sessions, running: running.clone(), max_sessions: args.max_sessions });
     let app = Router::new()
         .route_service("/mcp", service)
         .route("/metrics", get(metrics_of))
@@ -118,9 +118,12 @@ pub(super) async fn serve(
         let ending = ending.clone();
         async move {
             told_to_end().await;
-            // Streams that stay open for what may come would keep the server up for ever.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            ending.cancel();
+            // Nobody new is let in from here on.
+            tokio::spawn(async move {
+                finished(&running).await;
+                // Streams that stay open for what may come would keep the server up for ever.
+                ending.cancel();
+            });
         }
     });
     let overdue = async {
@@ -130,8 +133,25 @@ pub(super) async fn serve(
     tokio::select! {
         served = serving => served.map_err(|error| Exit::Internal(format!("the server ended in error: {error}"))),
         () = overdue => {
-            tracing::warn!("calls were still in flight {} s after the server was told to end", GRACE.as_secs());
+            tracing::warn!("connections were still open {} s after the calls had ended", GRACE.as_secs());
             Ok(())
+        }
+    }
+}
+
+/// Ends when no call is under way, or when those that are have had their time.
+async fn finished(running: &Running) {
+    let began = tokio::time::Instant::now();
+    loop {
+        // Once more after the last, since its answer has to get out.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let left = running.count();
+        if left == 0 {
+            return;
+        }
+        if began.elapsed() >= GRACE {
+            tracing::warn!("{left} calls were still in flight {} s after the server was told to end", GRACE.as_secs());
+            return;
         }
     }
 }

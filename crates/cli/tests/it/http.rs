@@ -247,6 +247,25 @@ async fn who_may_not_connect_is_told_so_and_the_server_lives_on() {
     assert!(ended.success(), "{ended}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_told_to_end_finishes_the_calls_in_flight() {
+    let (tree, dir) = crate::large::many_files(20_000);
+    let mut serve = mcp_roots(["serve"]);
+    serve.arg(tree.at("a"));
+    let mut server = Server::start(serve).await;
+    let mut session = Session::open(&server, Value::Null).await;
+    let searching = session.call("search_text", json!({"path": dir, "pattern": "needle"}), &[]);
+    let ending = async {
+        while !server.get("/metrics").await.contains("mcp_roots_working 1") {}
+        let told = Command::new("kill").arg(server.child.id().unwrap().to_string()).status().await;
+        assert!(told.unwrap().success());
+    };
+    let ((text, is_error, _), ()) = tokio::join!(searching, ending);
+    assert_eq!((text.as_str(), is_error), ("No matches in 20000 files", false));
+    let ended = tokio::time::timeout(PATIENCE, server.child.wait()).await.expect("in time").unwrap();
+    assert!(ended.success(), "{ended}");
+}
+
 #[tokio::test]
 async fn what_would_leave_a_machine_open_is_an_error_of_usage() {
     let tree = Tree::new();

@@ -18,7 +18,7 @@ const AT_ONCE: Duration = Duration::from_millis(50);
 const ROUNDS: usize = 5;
 
 /// A tree on a disk in memory, where there is one, with so many files in directories of a thousand.
-fn many_files(count: usize) -> (Tree, PathBuf) {
+pub(crate) fn many_files(count: usize) -> (Tree, PathBuf) {
     let tree = Tree::in_memory();
     let dir = tree.at("a/many");
     for at in 0..count.div_ceil(1000) {

@@ -60,8 +60,11 @@ impl<M> TrackedSessions<M> {
 
     /// What has been counted in all sessions, those that have ended included.
     pub fn counted(&self) -> Counters {
-        let alive: Vec<Arc<Session>> = self.sessions().values().filter_map(|streams| streams.session()).collect();
+        // Held all the while, so that a session which is closed meanwhile is counted once.
+        let sessions = self.sessions();
+        let alive: Vec<Arc<Session>> = sessions.values().filter_map(|streams| streams.session()).collect();
         let mut sum = self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        drop(sessions);
         alive.into_iter().for_each(|session| sum += &Roots::new(session).status().counters);
         sum
     }
@@ -84,6 +87,13 @@ impl<M> TrackedSessions<M> {
         sessions.insert(id.clone(), Arc::new(Streams::new(&session)));
         drop(sessions);
         tracked
+    }
+
+    fn forget(&self, id: &SessionId) {
+        let mut sessions = self.sessions();
+        if let Some(session) = sessions.remove(id).and_then(|streams| streams.session()) {
+            session.settle_estate();
+        }
     }
 
     fn streams(&self, id: &SessionId) -> Option<Arc<Streams>> {
@@ -128,7 +138,7 @@ impl<M: SessionManager> SessionManager for TrackedSessions<M> {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), M::Error> {
-        self.sessions().remove(id);
+        self.forget(id);
         self.inner.close_session(id).await
     }
 

@@ -208,7 +208,7 @@ pub(crate) struct Session {
     wanted: AtomicBool,
     /// Where what was counted goes at the end.
     #[cfg(feature = "http")]
-    estate: std::sync::OnceLock<Arc<Mutex<Counters>>>,
+    estate: Mutex<Option<Arc<Mutex<Counters>>>>,
     /// It is one request's, of which there are so many that nobody is told what becomes of each.
     of_request: bool,
 }
@@ -278,7 +278,7 @@ impl Session {
             woken: Notify::new(),
             wanted: AtomicBool::new(false),
             #[cfg(feature = "http")]
-            estate: std::sync::OnceLock::new(),
+            estate: Mutex::default(),
             of_request,
         };
         session.turn(|_, _| ());
@@ -374,18 +374,23 @@ impl Session {
 impl Session {
     /// Has what this session counts added to a sum once it has ended.
     pub(crate) fn bequeath(&self, estate: &Arc<Mutex<Counters>>) {
-        // There is only one sum for a session.
-        let _ = self.estate.set(estate.clone());
+        *self.estate.lock().unwrap_or_else(PoisonError::into_inner) = Some(estate.clone());
+    }
+
+    /// Adds it now: whoever asks for the sum does not find this session any more.
+    pub(crate) fn settle_estate(&self) {
+        let estate = self.estate.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(estate) = estate {
+            let counted = self.books().half.status().counters;
+            *estate.lock().unwrap_or_else(PoisonError::into_inner) += &counted;
+        }
     }
 }
 
 #[cfg(feature = "http")]
 impl Drop for Session {
     fn drop(&mut self) {
-        if let Some(estate) = self.estate.get() {
-            let counted = self.books().half.status().counters;
-            *estate.lock().unwrap_or_else(PoisonError::into_inner) += &counted;
-        }
+        self.settle_estate();
     }
 }
 
