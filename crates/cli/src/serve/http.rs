@@ -93,14 +93,10 @@ pub(super) async fn serve(
     manager.session_config.keep_alive = Some(args.idle);
     let sessions = Arc::new(TrackedSessions::new(manager, options.clone()));
     let running = Running::default();
+    let roots = Roots::of_requests(options);
+    let server = FileServer::new(roots.clone(), allowed, running.clone());
     let service = StreamableHttpService::new(
-        {
-            let running = running.clone();
-            move || {
-                let roots = Roots::of_requests(options.clone());
-                Ok(roots.serving(FileServer::new(roots.clone(), allowed, running.clone())))
-            }
-        },
+        move || Ok(roots.serving(server.for_another_client())),
         sessions.clone(),
         config(&args, address, ending.clone()),
     );

@@ -82,6 +82,11 @@ impl FileServer {
         }
     }
 
+    /// The same for another client, who shares nothing with this one's but what is the same for all.
+    pub(super) fn for_another_client(&self) -> Self {
+        FileServer { subscriptions: Subscriptions::default(), boundary: Arc::default(), ..self.clone() }
+    }
+
     pub(super) fn roots(&self) -> &Roots {
         &self.roots
     }

@@ -26,7 +26,7 @@ use rmcp::{RoleServer, ServerHandler};
 use crate::describe;
 use crate::track::{Roots, Session, TrackOptions};
 use input::{Input, Returnable, Returned};
-use state::States;
+pub(crate) use state::States;
 
 /// The key of the input request for roots; a handler's own keys are another's affair.
 const KEY: &str = "mcp-roots/roots";
@@ -60,11 +60,14 @@ impl Roots {
     /// # }
     /// ```
     pub fn serving<S: ServerHandler>(&self, server: S) -> Serving<S> {
-        let config = self.own_session().config();
-        Serving { service: server, roots: self.clone(), config, states: Arc::new(States::new()) }
+        let (config, states) = (self.own_session().config(), self.own_session().states());
+        Serving { service: server, roots: self.clone(), config, states }
     }
 
     /// Roots that no connection has: for a server whose every request brings its own, as all do in the modern era.
+    ///
+    /// Make them once, however many servers hold them: a request that comes again must find the state that it was
+    /// returned with good, and only servers that hold the same roots know each other's states.
     pub fn of_requests(options: TrackOptions) -> Self {
         Roots::new(Arc::new(Session::new(options.into_config())))
     }

@@ -19,7 +19,7 @@ pub(super) struct Carried {
 }
 
 /// Seals and opens. The key is this process's own: a request that comes again must come to the same process.
-pub(super) struct States {
+pub(crate) struct States {
     codec: RequestStateCodec,
 }
 
@@ -30,7 +30,7 @@ impl std::fmt::Debug for States {
 }
 
 impl States {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // Each of these hashers is keyed by the system's random source.
         let key: Vec<u8> = (0..4).flat_map(|_| RandomState::new().build_hasher().finish().to_le_bytes()).collect();
         States { codec: RequestStateCodec::new_unchecked(key) }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mcp_roots_core::frame::{RequestId, Verdict};
 #[cfg(feature = "http")]
@@ -31,6 +31,7 @@ pub use options::TrackOptions;
 pub use roots::Roots;
 
 use crate::describe;
+use crate::modern::States;
 use crate::shell::{Clock, Injector, Sending, in_turn};
 
 /// Tracks the roots of the client at the other end of `transport`.
@@ -209,6 +210,8 @@ pub(crate) struct Session {
     /// Where what was counted goes at the end.
     #[cfg(feature = "http")]
     estate: Mutex<Option<Arc<Mutex<Counters>>>>,
+    /// Seals what is put aside while the client is asked; made when it is first needed.
+    states: OnceLock<Arc<States>>,
     /// It is one request's, of which there are so many that nobody is told what becomes of each.
     of_request: bool,
 }
@@ -279,6 +282,7 @@ impl Session {
             wanted: AtomicBool::new(false),
             #[cfg(feature = "http")]
             estate: Mutex::default(),
+            states: OnceLock::new(),
             of_request,
         };
         session.turn(|_, _| ());
@@ -333,6 +337,10 @@ impl Session {
 
     pub(crate) fn config(&self) -> ServerConfig {
         self.books().half.config().clone()
+    }
+
+    pub(crate) fn states(&self) -> Arc<States> {
+        self.states.get_or_init(|| Arc::new(States::new())).clone()
     }
 
     pub(crate) fn want(&self) {

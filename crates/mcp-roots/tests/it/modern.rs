@@ -8,6 +8,7 @@ use rmcp::model::{
     InputRequiredResult, ListResourcesResult, PaginatedRequestParams, ServerCapabilities,
 };
 use rmcp::service::RequestContext;
+use rmcp::transport::IntoTransport;
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
@@ -106,6 +107,21 @@ impl Client {
     fn of(options: TrackOptions, declared: Value) -> Self {
         let (near, far) = tokio::io::duplex(64 * 1024);
         let (transport, roots) = track(near, options);
+        Client::served(roots, transport, far, declared)
+    }
+
+    /// A client of one of several servers, as there is one for each request over HTTP, that hold the same roots.
+    fn of_one_of_several(roots: &Roots) -> Self {
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        Client::served(roots.clone(), near, far, declared())
+    }
+
+    fn served<T, E, A>(roots: Roots, transport: T, far: DuplexStream, declared: Value) -> Self
+    where
+        T: IntoTransport<RoleServer, E, A> + Send + 'static,
+        E: std::error::Error + Send + Sync + 'static,
+        A: 'static,
+    {
         tokio::spawn(async move {
             let server = roots.serving(Asking::new(&roots)).serve(transport).await.expect("a client");
             server.waiting().await
@@ -257,6 +273,25 @@ async fn a_state_that_was_altered_or_belongs_to_another_request_is_refused() {
         assert!(error["message"].as_str().unwrap().starts_with("requestState is refused: "), "{error}");
     }
     assert_eq!(retry("name-first", &state).await["result"]["content"][0]["text"], "\"Ada\" /a", "the server lives on");
+}
+
+#[tokio::test]
+async fn a_request_may_come_again_to_another_server_that_holds_the_same_roots() {
+    let roots = Roots::of_requests(TrackOptions::default());
+    let [mut one, mut other] = [(); 2].map(|()| Client::of_one_of_several(&roots));
+    let named = json!({
+        "inputResponses": {"name": {"action": "accept", "content": {"name": "Ada"}}},
+        "requestState": "the handler's own",
+    });
+    let state = one.call("name-first", named).await["result"]["requestState"].take();
+    let again = json!({"inputResponses": {"mcp-roots/roots": roots_of_a()}, "requestState": state});
+    assert_eq!(other.call("name-first", again.clone()).await["result"]["content"][0]["text"], "\"Ada\" /a");
+    let mut stranger = Client::of_one_of_several(&Roots::of_requests(TrackOptions::default()));
+    assert_eq!(stranger.call("name-first", again).await["error"]["code"], -32602);
+}
+
+fn roots_of_a() -> Value {
+    roots(&["file:///a"])
 }
 
 #[tokio::test]
