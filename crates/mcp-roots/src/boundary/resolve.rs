@@ -70,9 +70,11 @@ impl Resolver {
         };
         match self.located(parent.into(), asked) {
             Ok(directory) => directory.below(name, asked),
-            Err(BoundaryError::Outside { .. }) if self.really(&path, asked)?.is_some() => {
-                Err(BoundaryError::RootItself { path: asked.into() })
-            }
+            Err(outside @ BoundaryError::Outside { .. }) => match real(&path).map(|real| self.inside(&real, asked)) {
+                Some(Ok(Some(_))) => Err(BoundaryError::RootItself { path: asked.into() }),
+                Some(Err(error)) => Err(error),
+                _ => Err(outside),
+            },
             Err(error) => Err(error),
         }
     }
@@ -110,25 +112,19 @@ impl Resolver {
     /// The deepest thing on the way to `path` that exists, if it is inside, and what comes after it.
     fn nearest(&self, path: &Path, asked: &Path) -> Result<(Place, PathBuf), BoundaryError> {
         for there in path.ancestors() {
-            if std::fs::canonicalize(there).is_err() {
-                continue;
-            }
-            let place = self.really(there, asked)?.ok_or_else(|| self.outside(asked))?;
+            let Some(real) = real(there) else { continue };
+            let place = self.inside(&real, asked)?.ok_or_else(|| self.outside(asked))?;
             return Ok((place, path.strip_prefix(there).unwrap_or(Path::new("")).into()));
         }
         Err(self.outside(asked))
     }
 
-    /// What exists, by where it really is: the system resolves the path, and the deepest root that really contains
-    /// the outcome is opened. What the system said is only a hint: the outcome is opened under that root, confined.
-    /// `None` if it does not exist, or is not inside.
-    fn really(&self, path: &Path, asked: &Path) -> Result<Option<Place>, BoundaryError> {
-        let Some(real) = std::fs::canonicalize(path).ok().and_then(|real| RootPath::from_native(&real).ok()) else {
-            return Ok(None);
-        };
+    /// What is at a path that the system has resolved: the deepest root that really contains it is opened. What the
+    /// system said is only a hint: the path is opened under that root, confined. `None` if it is not inside.
+    fn inside(&self, real: &RootPath, asked: &Path) -> Result<Option<Place>, BoundaryError> {
         let known = self.real.get_or_init(|| RealRoots::look(&self.snapshot.roots));
-        let Some(root) = known.roots.find(&real) else { return Ok(None) };
-        match self.under(root, &real, asked) {
+        let Some(root) = known.roots.find(real) else { return Ok(None) };
+        match self.under(root, real, asked) {
             Ok(place) => Ok(Some(Place { root: known.spelled[root.uri.path()].clone(), ..place })),
             // A link that leads out of its root after all.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && escapes(&error) => Ok(None),
@@ -250,6 +246,7 @@ impl RealRoots {
     fn look(roots: &RootSet) -> Self {
         let mut spelled = HashMap::new();
         let real = roots.iter().filter_map(|root| {
+            let real_path = |path: &RootPath| real(&path.to_native()?);
             let real = [Some(root.uri.path()), root.uri.alternative()].into_iter().flatten().find_map(real_path)?;
             let within = root.within.as_ref().and_then(real_path);
             // A root that a link leads out of the operator's directory is no root.
@@ -266,8 +263,9 @@ impl RealRoots {
     }
 }
 
-fn real_path(path: &RootPath) -> Option<RootPath> {
-    RootPath::from_native(&std::fs::canonicalize(path.to_native()?).ok()?).ok()
+/// Where a path really leads, as the system says; `None` if there is nothing.
+fn real(path: &Path) -> Option<RootPath> {
+    RootPath::from_native(&std::fs::canonicalize(path).ok()?).ok()
 }
 
 /// Whether cap-std says that a path led out of its directory; it has no kind of its own for that.
