@@ -18,7 +18,6 @@ use rmcp::service::{NotificationContext, RequestContext, ServiceRole, Subscripti
 use rmcp::{RoleServer, ServerHandler};
 
 use super::Serving;
-use crate::track::Roots;
 
 macro_rules! requests {
     ($($method:ident($($request:ident: $type:ty)?) -> $result:ty;)*) => {$(
@@ -86,19 +85,7 @@ impl<S: ServerHandler> ServerHandler for Serving<S> {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let session = self.session_of(context.request_context());
-        // It cannot be returned, so whoever waits is told at once.
-        let waiting = async {
-            loop {
-                session.needs_client().await;
-                session.cannot_ask();
-            }
-        };
-        let listening = Roots::new(session.clone()).within(&self.roots, self.service.listen(context));
-        tokio::select! {
-            biased;
-            outcome = listening => outcome,
-            () = waiting => Ok(()),
-        }
+        self.without_asking(session, self.service.listen(context)).await
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

@@ -86,9 +86,14 @@ impl<S: ServerHandler> Serving<S> {
             return of_session.unwrap_or_else(|| self.roots.clone()).within(&self.roots, handle(context)).await;
         }
         let session = self.session_of(&context);
-        let roots = Roots::new(session.clone());
-        context.extensions.insert(roots.clone());
-        let mut handling = std::pin::pin!(roots.within(&self.roots, handle(context)));
+        context.extensions.insert(Roots::new(session.clone()));
+        self.without_asking(session, handle(context)).await
+    }
+
+    /// Handles what cannot be returned, with the roots of its own request: a handler that waits for the client is told
+    /// at once that it cannot be asked.
+    async fn without_asking<F: Future>(&self, session: Arc<Session>, handling: F) -> F::Output {
+        let mut handling = std::pin::pin!(Roots::new(session.clone()).within(&self.roots, handling));
         loop {
             tokio::select! {
                 biased;
