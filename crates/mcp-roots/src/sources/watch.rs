@@ -422,4 +422,49 @@ mod tests {
         std::fs::write(&file, "").unwrap();
         is_hinted(&watch).await;
     }
+
+    /// Counts warnings.
+    #[derive(Default)]
+    struct Warnings(std::sync::atomic::AtomicUsize);
+
+    impl tracing::Subscriber for Warnings {
+        fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+            *metadata.level() == tracing::Level::WARN
+        }
+
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+        fn event(&self, _: &tracing::Event<'_>) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+
+        fn enter(&self, _: &tracing::span::Id) {}
+
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+
+    #[test]
+    fn a_watch_that_fails_to_start_is_said_once_and_only_if_it_is_near() {
+        let tree = Tree::new("fails");
+        let (_, identity) = real_directory(&tree.at("a")).unwrap();
+        let (watches, mut watched) = (Arc::new(Watches::default()), Watched::default());
+        let warnings = Arc::new(Warnings::default());
+        let said = || warnings.0.load(std::sync::atomic::Ordering::Relaxed);
+        tracing::subscriber::with_default(warnings.clone(), || {
+            let mut watch = |path: &str, near| watched.watch(&tree.at(path), identity, &watches, near);
+            watch("a", true);
+            assert_eq!(said(), 0, "this one starts");
+            watch("missing", false);
+            assert_eq!(said(), 0, "what is far away seldom changes");
+            watch("missing", true);
+            watch("missing too", true);
+            assert_eq!(said(), 1, "one is enough to know that changes are seen late");
+        });
+    }
 }
