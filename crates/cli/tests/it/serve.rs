@@ -102,6 +102,25 @@ async fn a_file_that_is_deleted_under_its_subscription_is_told_of_and_so_is_its_
     assert_eq!(read["result"]["contents"][0]["text"], "it is back\n");
 }
 
+#[tokio::test]
+async fn subscriptions_are_bounded_in_number() {
+    const MOST: usize = 1_000;
+    let tree = Tree::new();
+    let uri = |at: usize| uri_of(tree.at(format!("a/{at}")));
+    (0..=MOST).for_each(|at| std::fs::write(tree.at(format!("a/{at}")), "").unwrap());
+    let mut client = Client::connect(mcp_roots(["serve"]), announcing(), roots_of(&[tree.at("a")])).await;
+    for at in 0..MOST {
+        let subscribed = client.request("resources/subscribe", json!({ "uri": uri(at) })).await;
+        assert!(subscribed.get("error").is_none(), "{at}: {subscribed}");
+    }
+    let refused = client.request("resources/subscribe", json!({ "uri": uri(MOST) })).await["error"].take();
+    assert!(refused["message"].as_str().unwrap().contains("1000 subscriptions already"), "{refused}");
+    assert_eq!(client.status().await["subscriptions"], MOST);
+    // One that is given up makes room.
+    client.request("resources/unsubscribe", json!({ "uri": uri(0) })).await;
+    assert!(client.request("resources/subscribe", json!({ "uri": uri(MOST) })).await.get("error").is_none());
+}
+
 /// A reader has opened one file or the other, and reads that to its end.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_replaced_while_it_is_read_is_read_whole() {

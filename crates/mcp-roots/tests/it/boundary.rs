@@ -100,6 +100,25 @@ async fn a_root_may_be_a_single_file() {
 }
 
 #[tokio::test]
+async fn of_nested_roots_the_deepest_is_the_one_that_a_path_is_under() {
+    let folders = Folders::new();
+    let (outer, inner) = (folders.at("a"), folders.at("a/inner"));
+    std::fs::create_dir(&inner).unwrap();
+    std::fs::write(inner.join("file"), "inside").unwrap();
+    symlink("inner", outer.join("link")).unwrap();
+    symlink(&inner, folders.at("from-outside")).unwrap();
+    for order in [[&outer, &inner], [&inner, &outer]] {
+        let boundary = boundary(&order.map(|root| root.as_path())).await;
+        let under = |path: &Path| boundary.locate(path).unwrap().root().to_native().unwrap();
+        for deep in [inner.join("file"), inner.join("new"), outer.join("link/file"), folders.at("from-outside/new")] {
+            assert_eq!(under(&deep), inner, "{}", deep.display());
+        }
+        assert_eq!(under(&outer.join("new")), outer);
+        assert_eq!(boundary.find(inner.join("file")).unwrap().root().to_native().unwrap(), inner);
+    }
+}
+
+#[tokio::test]
 async fn links_in_chains_and_links_to_nothing_are_judged_by_where_they_lead() {
     let folders = Folders::new();
     let root = folders.at("a");
