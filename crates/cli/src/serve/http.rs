@@ -7,16 +7,18 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use clap::Args;
-use mcp_roots::http::TrackedSessions;
+use mcp_roots::http::{TrackedSessions, with_room};
 use mcp_roots::{Roots, TrackOptions};
+use rmcp::model::ErrorData;
 use rmcp::transport::StreamableHttpService;
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +31,8 @@ use crate::exit::Exit;
 const TOKEN: &str = "MCP_ROOTS_TOKEN";
 /// How long calls in flight may take once the server is to end.
 const GRACE: Duration = Duration::from_secs(10);
+/// How much of what the SDK says is handed on.
+const MAX_SAID: usize = 4096;
 
 #[derive(Args, Clone, Debug)]
 pub(super) struct HttpArgs {
@@ -66,7 +70,6 @@ struct Gate {
     token: Option<String>,
     sessions: Arc<TrackedSessions>,
     running: Running,
-    max_sessions: usize,
 }
 
 /// Serves until it is told to end, and then until the calls in flight have ended.
@@ -91,7 +94,7 @@ pub(super) async fn serve(
     let ending = CancellationToken::new();
     let mut manager = LocalSessionManager::default();
     manager.session_config.keep_alive = Some(args.idle);
-    let sessions = Arc::new(TrackedSessions::new(manager, options.clone()));
+    let sessions = Arc::new(TrackedSessions::new(manager, options.clone()).at_most(args.max_sessions));
     let running = Running::default();
     let roots = Roots::of_requests(options);
     let server = FileServer::new(roots.clone(), allowed, running.clone());
@@ -100,7 +103,7 @@ pub(super) async fn serve(
         sessions.clone(),
         config(&args, address, ending.clone()),
     );
-    let gate = Arc::new(Gate { token, sessions, running: running.clone(), max_sessions: args.max_sessions });
+    let gate = Arc::new(Gate { token, sessions, running: running.clone() });
     let app = Router::new()
         .route_service("/mcp", service)
         .route("/metrics", get(metrics_of))
@@ -179,7 +182,7 @@ fn token(args: &HttpArgs) -> Result<Option<String>, Exit> {
     }
 }
 
-/// Lets a request in that has the token, and a new session if there is room for one.
+/// Lets a request in that has the token, and says what its answer must be where the SDK's would mislead.
 async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     if let Some(token) = &gate.token
         && !bears(&request, token)
@@ -188,12 +191,48 @@ async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> R
         return (StatusCode::UNAUTHORIZED, challenge, "this server takes a token: Authorization: Bearer TOKEN\n")
             .into_response();
     }
-    let begins = !request.headers().contains_key("mcp-session-id") && !request.headers().contains_key("mcp-method");
-    if begins && request.uri().path() == "/mcp" && gate.sessions.len() >= gate.max_sessions {
-        let text = format!("there are {} sessions, which is the limit; try again later\n", gate.max_sessions);
-        return (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], text).into_response();
+    let ends_nothing = request.method() == Method::DELETE && !gate.has_session_of(&request);
+    let has_json = request.headers().get(header::CONTENT_TYPE).is_some_and(is_json);
+    match with_room(next.run(request)).await {
+        Err(no_room) => {
+            (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], format!("{no_room}\n")).into_response()
+        }
+        // A session that has ended is answered with 404 whatever is asked of it (2025-11-25, basic/transports, Session
+        // Management). The SDK says that it has ended one that never was.
+        Ok(response) if response.status() == StatusCode::ACCEPTED && ends_nothing => {
+            (StatusCode::NOT_FOUND, "Not Found: Session not found\n").into_response()
+        }
+        Ok(response) if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE && has_json => {
+            no_message(response).await
+        }
+        Ok(response) => response,
     }
-    next.run(request).await
+}
+
+impl Gate {
+    /// Whether there is a session that the request belongs to.
+    fn has_session_of(&self, request: &Request) -> bool {
+        let id = request.headers().get("mcp-session-id").and_then(|id| id.to_str().ok());
+        id.is_some_and(|id| self.sessions.roots(&id.into()).is_some())
+    }
+}
+
+/// What is JSON by its type, and no message: the SDK says that the type is wrong, which would mislead.
+async fn no_message(response: Response) -> Response {
+    let said = axum::body::to_bytes(response.into_body(), MAX_SAID).await.unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    // Where in the text it is wrong is said only of what is no JSON. A batch is JSON, and no message in either era.
+    let error = match said.contains(" at line ") {
+        true => ErrorData::parse_error(format!("this is no JSON: {said}"), None),
+        false => ErrorData::invalid_request(format!("this is not one JSON-RPC message: {said}"), None),
+    };
+    let body = json!({"jsonrpc": "2.0", "error": error}).to_string();
+    (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+fn is_json(content_type: &HeaderValue) -> bool {
+    let essence = content_type.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/json")
 }
 
 /// Compares in a time that does not tell how much of a wrong token was right.

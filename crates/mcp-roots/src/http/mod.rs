@@ -32,6 +32,12 @@
 //! Redelivery). With an event store of your own ([`event_store`](TrackedSessions#method.event_store)) a resumed stream
 //! replays what there was and is not counted on for more.
 //!
+//! # How many sessions there may be
+//!
+//! As many as clients open, unless [`TrackedSessions::at_most`] sets a limit. It holds where sessions are made, so no
+//! request gets past it, whatever its headers say and however many come at once. [`with_room`] tells an HTTP server of a
+//! request that was refused.
+//!
 //! # What is left to others
 //!
 //! Requests of the modern era (2026-07-28) belong to no session: what is served must be a [`Serving`](crate::Serving), which
@@ -40,9 +46,11 @@
 //! request which is marked as belonging to a client's request ends up on that one's stream
 //! ([`OriginatingRequestId`](rmcp::service::OriginatingRequestId)).
 
+mod room;
 mod sessions;
 mod streams;
 
+pub use room::{NoRoom, SessionsError, with_room};
 pub use sessions::TrackedSessions;
 
 #[expect(unused_imports, reason = "named in the text above")]

@@ -1,7 +1,6 @@
 //! The decorator of a session manager: a half for each session, and its streams watched.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_core::Stream;
@@ -12,6 +11,7 @@ use rmcp::transport::streamable_http_server::session::{
     EventStore, RestoreOutcome, ServerSseMessage, SessionId, SessionManager,
 };
 
+use super::room::{NoRoom, SessionsError};
 use super::streams::{Resumed, Streams, Watched};
 use crate::describe;
 use crate::track::{Roots, Session, TrackOptions, Tracked};
@@ -23,10 +23,23 @@ use crate::track::{Roots, Session, TrackOptions, Tracked};
 pub struct TrackedSessions<M = LocalSessionManager> {
     inner: M,
     options: TrackOptions,
-    /// What is open of each session. The halves are their transports'.
-    sessions: Mutex<HashMap<SessionId, Arc<Streams>>>,
+    limit: Option<usize>,
+    sessions: Mutex<Sessions>,
     /// What sessions that have ended have counted.
     ended: Arc<Mutex<Counters>>,
+}
+
+#[derive(Debug, Default)]
+struct Sessions {
+    /// What is open of each session. The halves are their transports'.
+    open: HashMap<SessionId, Arc<Streams>>,
+    /// How many are being made.
+    making: usize,
+}
+
+/// The place of a session that is being made. It is given back if the session is not to be.
+struct Place<'a> {
+    sessions: &'a Mutex<Sessions>,
 }
 
 impl TrackedSessions {
@@ -40,7 +53,16 @@ impl<M> TrackedSessions<M> {
     /// Decorates `inner`. The options are those of each session.
     pub fn new(inner: M, options: TrackOptions) -> Self {
         let options = options.configure(|config| config.reach = Reach::Streams);
-        TrackedSessions { inner, options, sessions: Mutex::default(), ended: Arc::default() }
+        TrackedSessions { inner, options, limit: None, sessions: Mutex::default(), ended: Arc::default() }
+    }
+
+    /// Makes no session while there are so many, those that are just being made included.
+    ///
+    /// Requests of the modern era need none, and are not counted. See [`with_room`](super::with_room) for what a client
+    /// that is refused is told.
+    pub fn at_most(mut self, limit: usize) -> Self {
+        self.limit = Some(limit);
+        self
     }
 
     /// The manager that is decorated.
@@ -50,7 +72,7 @@ impl<M> TrackedSessions<M> {
 
     /// How many sessions there are.
     pub fn len(&self) -> usize {
-        self.sessions().values().filter(|streams| streams.session().is_some()).count()
+        self.sessions().alive()
     }
 
     /// Whether there is no session.
@@ -62,7 +84,7 @@ impl<M> TrackedSessions<M> {
     pub fn counted(&self) -> Counters {
         // Held all the while, so that a session which is closed meanwhile is counted once.
         let sessions = self.sessions();
-        let alive: Vec<Arc<Session>> = sessions.values().filter_map(|streams| streams.session()).collect();
+        let alive: Vec<Arc<Session>> = sessions.open.values().filter_map(|streams| streams.session()).collect();
         let mut sum = self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
         drop(sessions);
         alive.into_iter().for_each(|session| sum += &Roots::new(session).status().counters);
@@ -75,102 +97,147 @@ impl<M> TrackedSessions<M> {
         self.streams(id)?.session().map(Roots::new)
     }
 
-    fn track<T>(&self, id: &SessionId, transport: T) -> Tracked<T>
+    /// Takes a place for a session, if there is room for one.
+    fn place(&self) -> Result<Place<'_>, NoRoom> {
+        let mut sessions = self.sessions();
+        if let Some(limit) = self.limit
+            && sessions.alive() + sessions.making >= limit
+        {
+            return Err(NoRoom::refuse(limit));
+        }
+        Ok(sessions.one_more(&self.sessions))
+    }
+
+    fn track<T>(&self, id: &SessionId, transport: T, place: Place<'_>) -> Tracked<T>
     where
         T: rmcp::transport::Transport<rmcp::RoleServer>,
     {
         let (tracked, session) = Tracked::new(transport, self.options.clone().reseeded());
         session.bequeath(&self.ended);
-        let mut sessions = self.sessions();
-        // A transport may have been dropped without its session having been closed.
-        sessions.retain(|_, streams| streams.session().is_some());
-        sessions.insert(id.clone(), Arc::new(Streams::new(&session)));
-        drop(sessions);
+        place.fill(id, Streams::new(&session));
         tracked
     }
 
     fn forget(&self, id: &SessionId) {
         let mut sessions = self.sessions();
-        if let Some(session) = sessions.remove(id).and_then(|streams| streams.session()) {
+        if let Some(session) = sessions.open.remove(id).and_then(|streams| streams.session()) {
             session.settle_estate();
         }
     }
 
     fn streams(&self, id: &SessionId) -> Option<Arc<Streams>> {
-        self.sessions().get(id).cloned()
+        self.sessions().open.get(id).cloned()
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Streams>>> {
-        // No panic can leave a map half changed.
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        lock(&self.sessions)
     }
 }
 
+impl Sessions {
+    /// How many have not ended. A transport may have been dropped without its session having been closed.
+    fn alive(&self) -> usize {
+        self.open.values().filter(|streams| streams.is_alive()).count()
+    }
+
+    /// A place for one that is to be made, room or not.
+    fn one_more<'a>(&mut self, of: &'a Mutex<Sessions>) -> Place<'a> {
+        self.making += 1;
+        Place { sessions: of }
+    }
+}
+
+impl Place<'_> {
+    /// The session is there, from one moment to the next.
+    fn fill(self, id: &SessionId, streams: Streams) {
+        let mut sessions = lock(self.sessions);
+        sessions.open.retain(|_, streams| streams.is_alive());
+        sessions.open.insert(id.clone(), Arc::new(streams));
+        sessions.making -= 1;
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        lock(self.sessions).making -= 1;
+    }
+}
+
+fn lock(sessions: &Mutex<Sessions>) -> MutexGuard<'_, Sessions> {
+    // No panic can leave them half changed.
+    sessions.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl<M: SessionManager> SessionManager for TrackedSessions<M> {
-    type Error = M::Error;
+    type Error = SessionsError<M::Error>;
     type Transport = Tracked<M::Transport>;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), M::Error> {
-        let (id, transport) = self.inner.create_session().await?;
-        let tracked = self.track(&id, transport);
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionsError<M::Error>> {
+        let place = self.place()?;
+        let (id, transport) = self.inner.create_session().await.map_err(SessionsError::Inner)?;
+        let tracked = self.track(&id, transport, place);
         Ok((id, tracked))
     }
 
-    async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, M::Error> {
-        Ok(match self.inner.restore_session(id.clone()).await? {
-            RestoreOutcome::Restored(transport) => RestoreOutcome::Restored(self.track(&id, transport)),
+    async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, SessionsError<M::Error>> {
+        // One that is there already takes no other place.
+        let known = self.roots(&id).is_some();
+        let place = if known { self.sessions().one_more(&self.sessions) } else { self.place()? };
+        Ok(match self.inner.restore_session(id.clone()).await.map_err(SessionsError::Inner)? {
+            RestoreOutcome::Restored(transport) => RestoreOutcome::Restored(self.track(&id, transport, place)),
             RestoreOutcome::AlreadyPresent => RestoreOutcome::AlreadyPresent,
             // What this crate does not know of, it cannot track.
             _ => RestoreOutcome::NotSupported,
         })
     }
 
-    fn initialize_session(
+    async fn initialize_session(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> impl Future<Output = Result<ServerJsonRpcMessage, M::Error>> + Send {
-        self.inner.initialize_session(id, message)
+    ) -> Result<ServerJsonRpcMessage, SessionsError<M::Error>> {
+        self.inner.initialize_session(id, message).await.map_err(SessionsError::Inner)
     }
 
-    fn has_session(&self, id: &SessionId) -> impl Future<Output = Result<bool, M::Error>> + Send {
-        self.inner.has_session(id)
+    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionsError<M::Error>> {
+        self.inner.has_session(id).await.map_err(SessionsError::Inner)
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), M::Error> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), SessionsError<M::Error>> {
         self.forget(id);
-        self.inner.close_session(id).await
+        self.inner.close_session(id).await.map_err(SessionsError::Inner)
     }
 
     async fn create_stream(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, M::Error> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError<M::Error>> {
         let request = match &message {
             JsonRpcMessage::Request(request) => Some(describe::half_id(&request.id)),
             _ => None,
         };
-        let stream = self.inner.create_stream(id, message).await?;
+        let stream = self.inner.create_stream(id, message).await.map_err(SessionsError::Inner)?;
         Ok(match (self.streams(id), request) {
             (Some(streams), Some(request)) => Watched::request(stream, streams, request),
             _ => Watched::unknown(stream),
         })
     }
 
-    fn accept_message(
+    async fn accept_message(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> impl Future<Output = Result<(), M::Error>> + Send {
-        self.inner.accept_message(id, message)
+    ) -> Result<(), SessionsError<M::Error>> {
+        self.inner.accept_message(id, message).await.map_err(SessionsError::Inner)
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, M::Error> {
-        let opening = self.inner.create_standalone_stream(id);
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError<M::Error>> {
+        let opening = async { self.inner.create_standalone_stream(id).await.map_err(SessionsError::Inner) };
         match self.streams(id) {
             Some(streams) => streams.open(opening).await,
             None => opening.await.map(Watched::unknown),
@@ -181,11 +248,11 @@ impl<M: SessionManager> SessionManager for TrackedSessions<M> {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, M::Error> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError<M::Error>> {
         // A store replays what there was, and knows nothing of the streams that are to come.
         let streams = self.streams(id).filter(|_| self.inner.event_store().is_none());
         let resumed = streams.map(|streams| (streams.resumed_after(&last_event_id), streams));
-        let opening = self.inner.resume(id, last_event_id);
+        let opening = async { self.inner.resume(id, last_event_id).await.map_err(SessionsError::Inner) };
         match resumed {
             Some((Resumed::Standalone, streams)) => streams.open(opening).await,
             Some((Resumed::Request { stream, request }, streams)) => {
@@ -295,6 +362,44 @@ mod tests {
         drop(transport);
         assert!(sessions.is_empty() && sessions.roots(&id).is_none());
         let (_, _transport) = sessions.create_session().await.unwrap();
-        assert_eq!(sessions.sessions().len(), 1);
+        assert_eq!(sessions.sessions().open.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_session_is_refused_while_there_is_no_room_and_whoever_handles_the_request_hears_of_it() {
+        let sessions = TrackedSessions::local(TrackOptions::default()).at_most(2);
+        let (one, _transport) = sessions.create_session().await.unwrap();
+        let (_, dropped) = sessions.create_session().await.unwrap();
+        assert!(matches!(sessions.create_session().await, Err(SessionsError::NoRoom(NoRoom { limit: 2 }))));
+        assert!(matches!(super::super::with_room(sessions.create_session()).await, Err(NoRoom { limit: 2 })));
+        let restored = sessions.restore_session("from elsewhere".into()).await;
+        assert!(matches!(restored, Err(SessionsError::NoRoom(_))), "restoring one is no way around");
+        let present = sessions.restore_session(one.clone()).await;
+        assert!(matches!(present, Ok(RestoreOutcome::AlreadyPresent)), "what is there takes no place");
+        drop(dropped);
+        let (_, _transport) = super::super::with_room(sessions.create_session()).await.expect("room").unwrap();
+        sessions.close_session(&one).await.unwrap();
+        sessions.create_session().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn sessions_that_are_being_made_take_their_places_at_once() {
+        let sessions = TrackedSessions::local(TrackOptions::default()).at_most(1);
+        // Nobody gets on in the decorated manager meanwhile.
+        let busy = sessions.inner().sessions.read().await;
+        let mut making = Box::pin(sessions.create_session());
+        assert!(is_pending(making.as_mut()).await);
+        assert!(matches!(sessions.create_session().await, Err(SessionsError::NoRoom(_))));
+        // A client that leaves meanwhile gives its place back.
+        drop(making);
+        let mut making = Box::pin(sessions.create_session());
+        assert!(is_pending(making.as_mut()).await);
+        drop(busy);
+        let (_, _transport) = making.await.unwrap();
+        assert!(matches!(sessions.create_session().await, Err(SessionsError::NoRoom(_))));
+    }
+
+    async fn is_pending<F: Future>(mut future: std::pin::Pin<&mut F>) -> bool {
+        std::future::poll_fn(|context| std::task::Poll::Ready(future.as_mut().poll(context).is_pending())).await
     }
 }

@@ -70,6 +70,10 @@ impl Streams {
         self.session.upgrade()
     }
 
+    pub(super) fn is_alive(&self) -> bool {
+        self.session.strong_count() > 0
+    }
+
     /// Opens a stream of no request.
     ///
     /// While there is one, `rmcp` keeps any further one open and sends nothing on it, not even after the first has
