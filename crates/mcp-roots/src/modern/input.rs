@@ -86,6 +86,7 @@ impl Input {
     /// What the request must bring along when it comes again with nothing but the answer on roots.
     pub(super) fn carry_on(self, states: &States) -> Option<String> {
         let Carried { state, responses } = &self.others;
-        (state.is_some() || !responses.is_empty()).then(|| states.seal(&self.others, &self.bound))
+        let any = state.is_some() || !responses.is_empty();
+        any.then(|| states.seal(self.others, &self.bound))
     }
 }

@@ -252,27 +252,65 @@ async fn roots_and_something_else_are_asked_for_together_or_one_after_the_other_
     }
 }
 
-#[tokio::test]
-async fn a_state_that_was_altered_or_belongs_to_another_request_is_refused() {
-    let mut client = Client::of(TrackOptions::default(), declared());
+/// The state with which a call of `tool` comes back that has brought something along.
+async fn state_of(client: &mut Client, tool: &str) -> String {
     let named = json!({
         "inputResponses": {"name": {"action": "accept", "content": {"name": "Ada"}}},
         "requestState": "the handler's own",
     });
-    let state = client.call("name-first", named).await["result"]["requestState"].as_str().expect("a state").to_owned();
-    let mut retry = async |tool: &str, state: &str| {
-        let answers = json!({ "mcp-roots/roots": roots(&["file:///a"]) });
-        client.call(tool, json!({"inputResponses": answers, "requestState": state})).await
-    };
-    assert_eq!(retry("name-first", &state).await["result"]["content"][0]["text"], "\"Ada\" /a");
-    let mut altered = state.clone();
-    altered.replace_range(state.len() - 8.., "AAAAAAAA");
-    for (tool, state) in [("name-first", altered.as_str()), ("both", &state), ("name-first", "mcp-roots:nonsense")] {
-        let error = retry(tool, state).await["error"].take();
-        assert_eq!(error["code"], -32602, "{error}");
-        assert!(error["message"].as_str().unwrap().starts_with("requestState is refused: "), "{error}");
+    client.call(tool, named).await["result"]["requestState"].as_str().expect("a state").to_owned()
+}
+
+async fn retry(client: &mut Client, tool: &str, state: &str) -> Value {
+    let answers = json!({ "mcp-roots/roots": roots_of_a() });
+    client.call(tool, json!({"inputResponses": answers, "requestState": state})).await
+}
+
+#[tokio::test]
+async fn a_state_that_was_altered_or_belongs_to_another_request_is_refused_and_the_client_told_which() {
+    let mut client = Client::of(TrackOptions::default(), declared());
+    let state = state_of(&mut client, "name-first").await;
+    assert_eq!(retry(&mut client, "name-first", &state).await["result"]["content"][0]["text"], "\"Ada\" /a");
+    let others = state_of(&mut client, "both").await;
+    let mut refused = vec![
+        ("name-first", "mcp-roots:nonsense".to_owned(), "was altered"),
+        ("name-first", "mcp-roots:".to_owned(), "was altered"),
+        ("name-first", format!("{state}A"), "was altered"),
+        ("name-first", state[..state.len() - 1].to_owned(), "was altered"),
+        ("both", state.clone(), "belongs to another request"),
+        ("name-first", others, "belongs to another request"),
+    ];
+    // Any one character, wherever it is.
+    for at in "mcp-roots:".len()..state.len() {
+        let other = if &state[at..=at] == "A" { "B" } else { "A" };
+        refused.push(("name-first", format!("{}{other}{}", &state[..at], &state[at + 1..]), "was altered"));
     }
-    assert_eq!(retry("name-first", &state).await["result"]["content"][0]["text"], "\"Ada\" /a", "the server lives on");
+    for (tool, state, why) in refused {
+        let response = retry(&mut client, tool, &state).await;
+        let said = response["error"]["message"].as_str().unwrap_or_else(|| panic!("{state}: {response}"));
+        assert!(said.starts_with(&format!("requestState is refused: it {why}")), "{state}: {said}");
+        assert_eq!(response["error"]["code"], -32602);
+    }
+    // Other arguments make it another request too.
+    let other = json!({"name": "name-first", "arguments": {"a": 2}, "requestState": state});
+    let said = client.request("tools/call", other).await["error"]["message"].take();
+    assert!(said.as_str().unwrap().contains("belongs to another request"), "{said}");
+    let again = retry(&mut client, "name-first", &state).await;
+    assert_eq!(again["result"]["content"][0]["text"], "\"Ada\" /a", "the server lives on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_that_has_expired_is_refused() {
+    let mut client = Client::of(TrackOptions::default(), declared());
+    let state = state_of(&mut client, "name-first").await;
+    tokio::time::advance(std::time::Duration::from_secs(10 * 60)).await;
+    assert_eq!(retry(&mut client, "name-first", &state).await["result"]["content"][0]["text"], "\"Ada\" /a");
+    tokio::time::advance(std::time::Duration::from_millis(2)).await;
+    let error = retry(&mut client, "name-first", &state).await["error"].take();
+    assert_eq!(error["code"], -32602, "{error}");
+    assert!(error["message"].as_str().unwrap().contains("it has expired"), "{error}");
+    let anew = state_of(&mut client, "name-first").await;
+    assert_eq!(retry(&mut client, "name-first", &anew).await["result"]["content"][0]["text"], "\"Ada\" /a");
 }
 
 #[tokio::test]
