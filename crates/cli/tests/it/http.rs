@@ -1,5 +1,7 @@
 //! `serve --http`: many clients on one endpoint, in either era, and an operator who need not trust them.
 
+mod refusals;
+
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -34,7 +36,6 @@ impl Server {
     }
 
     async fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
-        let mut stream = TcpStream::connect(&self.address).await.expect("the server listens");
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
         if !headers.iter().any(|(name, _)| *name == "Host") {
             head.push_str(&format!("Host: {}\r\n", self.address));
@@ -42,8 +43,14 @@ impl Server {
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
+        self.send(format!("{head}\r\n{body}").as_bytes()).await
+    }
+
+    /// Sends a request as it is.
+    async fn send(&self, request: &[u8]) -> Reply {
+        let mut stream = TcpStream::connect(&self.address).await.expect("the server listens");
         // The server may refuse before it has read all.
-        let _ = stream.write_all(format!("{head}\r\n{body}").as_bytes()).await;
+        let _ = stream.write_all(request).await;
         let mut body = BufReader::new(stream);
         let mut headers = String::new();
         while !headers.ends_with("\r\n\r\n") {
