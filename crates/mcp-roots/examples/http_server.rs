@@ -33,6 +33,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("http://{}/", listener.local_addr()?);
     loop {
         let (connection, _) = listener.accept().await?;
+        // Otherwise each answer on a connection that is kept waits for the client's system, 40 ms.
+        connection.set_nodelay(true)?;
         let service = TowerToHyperService::new(service.clone());
         let serving = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(connection), service);
         tokio::spawn(async move {

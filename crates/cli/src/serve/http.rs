@@ -11,6 +11,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::serve::ListenerExt;
 use clap::Args;
 use mcp_roots::http::{TrackedSessions, with_room};
 use mcp_roots::{Roots, TrackOptions};
@@ -91,6 +92,13 @@ pub(super) async fn serve(
         .await
         .map_err(|error| Exit::Usage(format!("{address} cannot be listened on: {error}")))?;
     let address = listener.local_addr().map_err(|error| Exit::Internal(error.to_string()))?;
+    // An answer is written in parts, and a client that keeps its connection would wait for the second one until the
+    // system has acknowledged the first: 40 ms for each request.
+    let listener = listener.tap_io(|connection| {
+        if let Err(error) = connection.set_nodelay(true) {
+            tracing::debug!(%error, "answers on a connection may be slow");
+        }
+    });
     let ending = CancellationToken::new();
     let mut manager = LocalSessionManager::default();
     manager.session_config.keep_alive = Some(args.idle);
