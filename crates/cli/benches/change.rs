@@ -5,10 +5,19 @@
 //! `list_changed` saw the roots from before it, and how long it takes from writing `list_changed` to the first call
 //! that is served under the new roots, in round trips of a `ping` on the same pipe. Less than two is not to be had:
 //! the question and its answer, then the call and its answer.
+//!
+//! And what it costs that nothing is kept from one request of the modern era to the next: a call that is returned for
+//! roots and comes again, beside the same call of a client that has none to give, over pipes and over HTTP.
 
 #[path = "../tests/it/client.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod client;
+#[path = "../tests/it/load.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
+mod load;
+#[path = "../tests/it/many.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
+mod many;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -16,7 +25,7 @@ use std::time::{Duration, Instant};
 use client::{Answers, Client, line, list_changed, text_of};
 use rmcp::service::NotificationContext;
 use rmcp::{RoleServer, ServerHandler, ServiceExt, tool, tool_router};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::process::Command;
 
 /// The argument by which this program is the plain server.
@@ -37,6 +46,7 @@ fn main() {
         let mut plain = Command::new(std::env::current_exe().expect("a program knows where it is"));
         plain.arg(PLAIN);
         measure("plain rmcp", plain).await;
+        measure_modern().await;
     });
     runtime.shutdown_background();
 }
@@ -77,6 +87,67 @@ async fn measure(name: &str, server: Command) {
         effect.as_secs_f64() * 1e6,
         ping.as_secs_f64() * 1e6,
         call.as_secs_f64() * 1e6,
+    );
+}
+
+/// Where there are directories of the operator's, a client without roots is served them, and none has to be asked for.
+async fn measure_modern() {
+    let dir = std::env::current_dir().expect("a directory");
+    let serve = |options: &[&str]| {
+        let mut serve = Command::new(env!("CARGO_BIN_EXE_mcp-roots"));
+        serve.args(["serve", "--log", "off"]).args(options).arg(&dir);
+        serve
+    };
+    let mut client = Client::start(&mut serve(&[]), Answers::Silence);
+    compare("over pipes", async |params| client.request("tools/call", params).await["result"].take()).await;
+
+    let (_server, http) = many::start(serve(&["--http", "127.0.0.1:0"])).await;
+    let headers =
+        "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: list_allowed_directories\r\n";
+    compare("over HTTP", async |params| {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+        let mut response = http.send("POST", "/mcp", headers, &call).await.expect("a response");
+        let result = response.message().await.expect("JSON").expect("a message")["result"].take();
+        http.finish(response).await.expect("an end");
+        result
+    })
+    .await;
+}
+
+async fn compare(how: &str, mut call: impl AsyncFnMut(Value) -> Value) {
+    let root = client::uri_of(std::env::current_dir().expect("a directory"));
+    let params = |capabilities: Value, input: Value| {
+        let mut params = json!({"name": "list_allowed_directories", "arguments": {}, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "by hand", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        }});
+        if !input.is_null() {
+            params["inputResponses"] = input;
+        }
+        params
+    };
+    let (mut alone, mut asked) = (Vec::new(), Vec::new());
+    for _ in 0..CHANGES {
+        let started = Instant::now();
+        let result = call(params(json!({}), Value::Null)).await;
+        alone.push(started.elapsed());
+        assert_eq!(result["isError"], false, "{result}");
+        let started = Instant::now();
+        let returned = call(params(json!({"roots": {}}), Value::Null)).await;
+        let key = returned["inputRequests"].as_object().and_then(|questions| questions.keys().next());
+        let key = key.unwrap_or_else(|| panic!("a question, and not {returned}"));
+        let answer = json!({ key: {"roots": [{"uri": root}]} });
+        let result = call(params(json!({"roots": {}}), answer)).await;
+        asked.push(started.elapsed());
+        assert_eq!(result["isError"], false, "{result}");
+    }
+    let [alone, asked] = [alone, asked].map(median);
+    println!(
+        "modern era, {how:10} a call that is returned for roots takes {:.2} times one that needs none ({:.0} µs, {:.0} µs)",
+        asked.as_secs_f64() / alone.as_secs_f64(),
+        asked.as_secs_f64() * 1e6,
+        alone.as_secs_f64() * 1e6,
     );
 }
 
