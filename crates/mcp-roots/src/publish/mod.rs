@@ -129,9 +129,13 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Published<T> {
             describe::declare(&mut message, capability);
         }
         self.rounds.leaving(&mut message);
+        // What was begun while messages were read is on its way already, where a transport has more than one: an
+        // announcement must not be overtaken by a request that comes after it.
+        let under_way = self.injector.as_ref().and_then(Injector::all_sent);
         let before = self.wanted();
         let sending = if verdict == Verdict::Swallow { None } else { Some(self.inner.send(message)) };
         async move {
+            in_turn(under_way).await;
             in_turn(before).await;
             match sending {
                 Some(sending) => sending.await,

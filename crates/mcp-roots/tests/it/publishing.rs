@@ -1,12 +1,16 @@
 //! A host publishes its workspace: each change once, to every server, and nothing that is no change.
 
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_roots::core::host_half::{HeldBack, HostEvent};
 use mcp_roots::{PublishOptions, TrackOptions, Workspace, WorkspaceError, publish};
-use rmcp::ServiceExt;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::{RoleClient, ServiceExt};
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::pair::{Folders, Pair};
@@ -241,4 +245,64 @@ fn paths_are_made_absolute_and_bad_ones_are_named() {
     let remote = workspace.batch(|batch| batch.add_uri("https://example.com/", None)).unwrap_err();
     assert!(remote.to_string().contains("https"), "{remote}");
     assert!(matches!(workspace.remove("/nowhere"), Err(WorkspaceError::NotThere { .. })));
+}
+
+/// A transport whose sends do not keep their order, as POSTs do not: a notification takes its time.
+struct Posts {
+    sent: Arc<Mutex<Vec<String>>>,
+    from_server: tokio::sync::mpsc::UnboundedReceiver<ServerJsonRpcMessage>,
+    to_client: tokio::sync::mpsc::UnboundedSender<ServerJsonRpcMessage>,
+}
+
+impl Transport<RoleClient> for Posts {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), std::io::Error>> + Send + 'static {
+        let (sent, to_client) = (self.sent.clone(), self.to_client.clone());
+        async move {
+            let json = serde_json::to_value(&message).unwrap();
+            let method = json["method"].as_str().unwrap_or_default().to_owned();
+            if method == "notifications/roots/list_changed" {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            let result = match method.as_str() {
+                "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {},
+                    "serverInfo": {"name": "by hand", "version": "1"}}),
+                _ => json!({}),
+            };
+            sent.lock().unwrap().push(method);
+            if let Some(id) = json.get("id") {
+                let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
+                to_client.send(serde_json::from_value(answer).unwrap()).unwrap();
+            }
+            Ok(())
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        self.from_server.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), std::io::Error> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_does_not_overtake_an_announcement_that_is_still_being_sent() {
+    let folders = Folders::new();
+    let workspace = Workspace::open([folders.at("a")]).unwrap();
+    let sent = Arc::<Mutex<Vec<String>>>::default();
+    let (to_client, from_server) = tokio::sync::mpsc::unbounded_channel();
+    let transport = publish(Posts { sent: sent.clone(), from_server, to_client }, &workspace);
+    let host = ().serve(transport).await.unwrap();
+    workspace.add(folders.at("b"), None).unwrap();
+    // The announcement is due, and takes longer than this.
+    windows_pass().await;
+    host.send_request(ClientRequest::PingRequest(Default::default())).await.unwrap();
+    let sent = sent.lock().unwrap();
+    assert_eq!(sent[2..], ["notifications/roots/list_changed", "ping"], "{sent:?}");
 }
