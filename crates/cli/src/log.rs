@@ -9,8 +9,8 @@ pub(crate) fn start(level: &str) -> Result<(), Exit> {
     let levels = ["off", "error", "warn", "info", "debug", "trace"];
     let directives = match level {
         "off" => level.to_owned(),
-        // The SDK logs each message at `info` and each refused call at `warn`.
-        level if levels.contains(&level) => format!("mcp_roots={level},rmcp=error"),
+        // The SDK logs each message at `info` and each refused call at `warn`. Why a connection failed is said at the end.
+        level if levels.contains(&level) => format!("mcp_roots={level},rmcp=error,rmcp::transport::worker=off"),
         directives => directives.to_owned(),
     };
     let filter = EnvFilter::try_new(&directives).map_err(|error| {

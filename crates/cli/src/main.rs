@@ -4,6 +4,7 @@ mod exit;
 mod host;
 mod log;
 mod serve;
+mod token;
 
 use std::io::IsTerminal;
 use std::time::Duration;

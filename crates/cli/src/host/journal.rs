@@ -38,7 +38,12 @@ impl Journal {
     /// ignored, or held back.
     pub(super) fn settled_since(&self, before: &Journal) -> bool {
         let given_up = self.unheeded > before.unheeded || before.ignores_roots();
-        self.held_back > before.held_back || (self.announced > before.announced && (!self.open || given_up))
+        self.told_since(before) && (self.held_back > before.held_back || !self.open || given_up)
+    }
+
+    /// Whether the server has been told of a change made at `before`, or is not to be.
+    pub(super) fn told_since(&self, before: &Journal) -> bool {
+        self.held_back > before.held_back || self.announced > before.announced
     }
 
     /// Whether the server has been told of changes and never asked.

@@ -2,6 +2,7 @@
 //! conversation as it happens.
 
 mod command;
+mod endpoint;
 mod journal;
 mod prompt;
 mod screen;
@@ -20,9 +21,11 @@ use rmcp::model::ProtocolVersion;
 use rmcp::service::ClientLifecycleMode;
 
 use crate::exit::Exit;
+use endpoint::HttpArgs;
 use prompt::Lines;
 use screen::Screen;
-use session::Session;
+use server::ServerProcess;
+use session::{Session, Terms};
 
 /// Open folders, run a server on them, and see what the two say about roots.
 ///
@@ -53,6 +56,8 @@ pub(crate) struct HostArgs {
     /// The protocol era: modern (2026-07-28), legacy (up to 2025-11-25), or auto, which asks the server.
     #[arg(long, value_name = "auto|legacy|modern", value_parser = era, default_value = "auto")]
     era: ClientLifecycleMode,
+    #[command(flatten)]
+    http: HttpArgs,
     /// How long a server may take over a request, such as 500ms, 30s or 5m.
     #[arg(long, value_parser = crate::duration, default_value = "60s")]
     timeout: Duration,
@@ -60,7 +65,7 @@ pub(crate) struct HostArgs {
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     log: String,
     /// The server's command. Default: the built-in server, `mcp-roots serve`.
-    #[arg(last = true, value_name = "CMD")]
+    #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
     command: Vec<String>,
 }
 
@@ -74,8 +79,19 @@ pub(crate) async fn run(args: HostArgs) -> Result<(), Exit> {
     let interactive = std::io::stdin().is_terminal() && !args.json;
     let (mut lines, printer) = Lines::open(interactive)?;
     let screen = Screen::start(args.json, printer);
-    let mut session =
-        Session::open(&args.command, workspace, args.declare, args.era, args.timeout, screen.clone()).await?;
+    let exposing = args.declare.is_some();
+    let terms =
+        Terms { workspace, declare: args.declare, era: args.era, timeout: args.timeout, screen: screen.clone() };
+    let mut session = match &args.http.url {
+        Some(url) => {
+            let (server, transport) = endpoint::reach(url, &args.http, exposing)?;
+            Session::open(server, transport, terms).await?
+        }
+        None => {
+            let (server, transport) = ServerProcess::start(&args.command)?;
+            Session::open(server, transport, terms).await?
+        }
+    };
     let outcome = converse(&mut session, &mut lines).await;
     let ended = session.close().await;
     screen.flush().await;

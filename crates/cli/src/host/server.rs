@@ -1,4 +1,5 @@
-//! The server's process: started, spoken to over its standard streams, and not left behind.
+//! The server at the other end: a process that is started, spoken to over its standard streams and not left behind, or
+//! one over Streamable HTTP.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -7,10 +8,51 @@ use mcp_roots::wire::LineTransport;
 use rmcp::RoleClient;
 use tokio::process::{Child, ChildStdout, Command};
 
+use super::endpoint::Endpoint;
 use crate::exit::Exit;
 
 /// How long a server may take to end once its input is closed (2025-11-25, basic/lifecycle, Shutdown).
 const GRACE: Duration = Duration::from_secs(3);
+
+/// What can be known of a server apart from what it says.
+pub(super) enum Server {
+    Process(ServerProcess),
+    Endpoint(Endpoint),
+}
+
+impl Server {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Server::Process(process) => &process.name,
+            Server::Endpoint(endpoint) => endpoint.name(),
+        }
+    }
+
+    /// Whether the server can ask while it has no request to answer.
+    pub(super) fn can_ask_unbidden(&self) -> bool {
+        match self {
+            Server::Process(_) => true,
+            Server::Endpoint(endpoint) => endpoint.hears(),
+        }
+    }
+
+    /// What can be said of a server that has stopped talking.
+    pub(super) async fn obituary(&mut self) -> String {
+        match self {
+            Server::Process(process) => process.obituary().await,
+            Server::Endpoint(endpoint) => endpoint.obituary(),
+        }
+    }
+
+    /// Sees the server off, now that the session has been closed.
+    pub(super) async fn end(self) {
+        match self {
+            Server::Process(process) => process.end().await,
+            // It has other clients.
+            Server::Endpoint(_) => {}
+        }
+    }
+}
 
 pub(super) struct ServerProcess {
     child: Child,
@@ -19,7 +61,7 @@ pub(super) struct ServerProcess {
 
 impl ServerProcess {
     /// Starts a command, or the built-in server if there is none.
-    pub(super) fn start(command: &[String]) -> Result<(Self, LineTransport<ChildStdout, RoleClient>), Exit> {
+    pub(super) fn start(command: &[String]) -> Result<(Server, LineTransport<ChildStdout, RoleClient>), Exit> {
         let (mut process, name) = match command.split_first() {
             Some((program, arguments)) => {
                 let mut process = Command::new(program);
@@ -37,17 +79,14 @@ impl ServerProcess {
         let spawned = process.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn();
         let mut child = spawned.map_err(|error| Exit::Peer(format!("{name} cannot be started: {error}")))?;
         match (child.stdout.take(), child.stdin.take()) {
-            (Some(output), Some(input)) => Ok((ServerProcess { child, name }, LineTransport::new(output, input))),
+            (Some(output), Some(input)) => {
+                Ok((Server::Process(ServerProcess { child, name }), LineTransport::new(output, input)))
+            }
             _ => Err(Exit::Internal(format!("{name} was started without its standard streams"))),
         }
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What can be said of a server that has stopped talking.
-    pub(super) async fn obituary(&mut self) -> String {
+    async fn obituary(&mut self) -> String {
         match tokio::time::timeout(GRACE, self.child.wait()).await {
             Ok(Ok(status)) => format!("{} has ended: {status}", self.name),
             Ok(Err(error)) => format!("{} has ended: {error}", self.name),
@@ -56,7 +95,7 @@ impl ServerProcess {
     }
 
     /// Waits for the process to end, now that its input is closed, and ends it if it does not.
-    pub(super) async fn end(mut self) {
+    async fn end(mut self) {
         if tokio::time::timeout(GRACE, self.child.wait()).await.is_err() {
             tracing::warn!("{} did not end by itself and is killed", self.name);
             // It may have ended just now.

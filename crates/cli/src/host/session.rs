@@ -15,8 +15,10 @@ use rmcp::model::{
     ServerNotification, SubscribeRequestParams, SubscriptionFilter,
 };
 use rmcp::service::{
-    ClientLifecycleMode, ClientServiceExt, NotificationContext, RunningService, ServiceError, Subscription,
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, RunningService, ServiceError,
+    Subscription,
 };
+use rmcp::transport::Transport;
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -24,7 +26,7 @@ use tokio::sync::watch;
 use super::command::{Command, HELP};
 use super::journal::Journal;
 use super::screen::{Note, Screen};
-use super::server::ServerProcess;
+use super::server::Server;
 use crate::exit::Exit;
 
 /// A tool by which file servers tell their boundary.
@@ -34,7 +36,7 @@ const APPLIES_WITHIN: Duration = Duration::from_millis(250);
 
 pub(super) struct Session {
     service: RunningService<RoleClient, Listener>,
-    process: ServerProcess,
+    server: Server,
     workspace: Workspace,
     journal: watch::Receiver<Journal>,
     exposed: watch::Receiver<RootSet>,
@@ -43,6 +45,16 @@ pub(super) struct Session {
     screen: Screen,
     timeout: Duration,
     tells_boundary: bool,
+}
+
+/// What a session is held on.
+pub(super) struct Terms {
+    pub(super) workspace: Workspace,
+    pub(super) declare: Option<RootsCapability>,
+    pub(super) era: ClientLifecycleMode,
+    /// How long the server may take over a request.
+    pub(super) timeout: Duration,
+    pub(super) screen: Screen,
 }
 
 /// What a command came to: something to show, or why not.
@@ -62,14 +74,11 @@ enum Failure {
 
 impl Session {
     pub(super) async fn open(
-        command: &[String],
-        workspace: Workspace,
-        declare: Option<RootsCapability>,
-        era: ClientLifecycleMode,
-        timeout: Duration,
-        screen: Screen,
+        mut server: Server,
+        transport: impl Transport<RoleClient> + 'static,
+        terms: Terms,
     ) -> Result<Self, Exit> {
-        let (mut process, transport) = ServerProcess::start(command)?;
+        let Terms { workspace, declare, era, timeout, screen } = terms;
         let (noted, journal) = watch::channel(Journal::default());
         let observer = screen.clone();
         let options = PublishOptions::default().configure(|config| config.declare = declare).observe(move |event| {
@@ -81,21 +90,21 @@ impl Session {
         let service = match tokio::time::timeout(timeout, listener.serve_with_lifecycle(transport, era)).await {
             Ok(Ok(service)) => service,
             Ok(Err(error)) => {
-                let obituary = process.obituary().await;
-                return Err(Exit::Peer(format!("no session with {}: {error} ({obituary})", process.name())));
+                let (error, obituary) = (reason(&error), server.obituary().await);
+                return Err(Exit::Peer(format!("no session with {}: {error} ({obituary})", server.name())));
             }
             Err(_) => {
                 let waited = timeout.as_millis();
                 return Err(Exit::Peer(format!(
                     "no session with {}: no answer to initialize for {waited} ms",
-                    process.name()
+                    server.name()
                 )));
             }
         };
         let exposed = workspace.exposed();
         let withheld = Vec::new();
         let mut session =
-            Session { service, process, workspace, journal, exposed, withheld, screen, timeout, tells_boundary: false };
+            Session { service, server, workspace, journal, exposed, withheld, screen, timeout, tells_boundary: false };
         session.introduce().await;
         Ok(session)
     }
@@ -114,7 +123,7 @@ impl Session {
                 Ok(()) = self.exposed.changed() => self.show_withheld(),
             }
         }
-        Exit::Peer(self.process.obituary().await)
+        Exit::Peer(self.server.obituary().await)
     }
 
     /// Carries out a command; whether it went well. An error means that the session is over.
@@ -135,7 +144,7 @@ impl Session {
                 Ok(true)
             }
             Err(Failure::Server(ServiceError::TransportClosed | ServiceError::TransportSend(_))) => {
-                Err(Exit::Peer(self.process.obituary().await))
+                Err(Exit::Peer(self.server.obituary().await))
             }
             Err(failure) => {
                 self.failed(line, &failure.to_string());
@@ -150,7 +159,7 @@ impl Session {
 
     pub(super) async fn close(mut self) -> Result<(), Exit> {
         let closed = self.service.close().await;
-        self.process.end().await;
+        self.server.end().await;
         closed.map(drop).map_err(|error| Exit::Internal(format!("the session ended in error: {error}")))
     }
 
@@ -180,7 +189,12 @@ impl Session {
             self.screen.show(Note::Unchanged);
             return Ok(self.list());
         }
-        let settled = self.journal.wait_for(|journal| journal.settled_since(&before));
+        let reachable = self.server.can_ask_unbidden();
+        let settled = self.journal.wait_for(|journal| match reachable {
+            true => journal.settled_since(&before),
+            // It asks within the next request.
+            false => journal.told_since(&before),
+        });
         // The half reports each end that a change can come to, so this deadline is for a server that died.
         let _ = tokio::time::timeout(self.timeout, settled).await;
         self.show_boundary().await;
@@ -347,6 +361,27 @@ impl ClientHandler for Listener {
     async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
         self.screen.show(Note::Log { level: format!("{:?}", params.level).to_lowercase(), data: params.data });
     }
+}
+
+/// Why there is no session, without the names of the SDK's types.
+fn reason(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => whole(error.error.as_ref()),
+        ClientInitializeError::LegacyFallbackFailed { discover, fallback } => {
+            format!("{}; and in the legacy era: {}", reason(discover), reason(fallback))
+        }
+        error => whole(error),
+    }
+}
+
+/// An error with what it comes of, each said once.
+fn whole(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string);
+    causes.fold(String::new(), |text, cause| match text.as_str() {
+        "" => cause,
+        said if said.contains(&cause) => text,
+        said => format!("{said}: {cause}"),
+    })
 }
 
 fn text_of(result: &CallToolResult) -> String {

@@ -27,9 +27,8 @@ use super::metrics;
 use super::server::{Allowed, FileServer};
 use super::work::Running;
 use crate::exit::Exit;
+use crate::token::VARIABLE;
 
-/// Where the token is looked for, since a command line can be seen by everybody on the machine.
-const TOKEN: &str = "MCP_ROOTS_TOKEN";
 /// How long calls in flight may take once the server is to end.
 const GRACE: Duration = Duration::from_secs(10);
 /// How much of what the SDK says is handed on.
@@ -80,12 +79,12 @@ pub(super) async fn serve(
     options: TrackOptions,
     allowed: Allowed,
 ) -> Result<(), Exit> {
-    let token = token(&args)?;
+    let token = crate::token::read(args.token_file.as_deref())?;
     let guarded = args.allow_remote && token.is_some();
     if !address.ip().is_loopback() && !guarded {
         return Err(Exit::Usage(format!(
             "{address} can be reached from other machines. If that is wanted, say --allow-remote, and give a token with \
-             --token-file or {TOKEN}"
+             --token-file or {VARIABLE}"
         )));
     }
     let listener = TcpListener::bind(address)
@@ -175,19 +174,6 @@ fn config(args: &HttpArgs, address: SocketAddr, ending: CancellationToken) -> St
         .enforce_origin_validation()
         .with_max_request_body_bytes(args.max_body)
         .with_cancellation_token(ending)
-}
-
-fn token(args: &HttpArgs) -> Result<Option<String>, Exit> {
-    let token = match &args.token_file {
-        Some(file) => std::fs::read_to_string(file)
-            .map(Some)
-            .map_err(|error| Exit::Usage(format!("{}: {error}", file.display())))?,
-        None => std::env::var(TOKEN).ok(),
-    };
-    match token.map(|token| token.trim().to_owned()) {
-        Some(token) if token.is_empty() => Err(Exit::Usage("the token is empty".into())),
-        token => Ok(token),
-    }
 }
 
 /// Lets a request in that has the token, and says what its answer must be where the SDK's would mislead.
