@@ -128,7 +128,7 @@ fn narrow(operator: &RootSet, client: &RootSet) -> Combined {
 fn inside<'a>(uri: &RootUri, wider: &'a RootUri) -> Option<(RootUri, &'a RootPath)> {
     let (reading, within) = readings(uri).find_map(|reading| Some((reading, wider.reading_above(reading)?)))?;
     let all = readings(uri).all(|reading| reading.starts_with(within));
-    Some((if all { uri.clone() } else { uri.read_as(reading) }, within))
+    Some((if all { uri.clone() } else { uri.read_as(reading, None) }, within))
 }
 
 fn readings(uri: &RootUri) -> impl Iterator<Item = &RootPath> {

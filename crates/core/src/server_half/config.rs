@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::mapping::Mapping;
 use crate::policy::Policy;
 use crate::set::RootSet;
 use crate::uri::PathRules;
@@ -19,6 +20,9 @@ pub struct ServerConfig {
     pub reach: Reach,
     /// The path rules that the client's URIs are read under. Default: those of this system.
     pub rules: PathRules,
+    /// Which of the client's folders are where. The operator's directories, and all that the policy makes of both, are
+    /// local. Default: every path is the same on both sides.
+    pub mapping: Mapping,
     /// Whether the client's roots count at all. Default: they do.
     pub client_roots: ClientRootsUse,
     /// How long a request waits for a fresh set, and how long a question waits for its answer. Default: 5 s.
@@ -59,6 +63,7 @@ impl Default for ServerConfig {
             operator: RootSet::default(),
             reach: Reach::Always,
             rules: PathRules::native(),
+            mapping: Mapping::default(),
             client_roots: ClientRootsUse::Use,
             deadline: Duration::from_secs(5),
             on_stale: OnStale::Error,

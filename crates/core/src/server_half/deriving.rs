@@ -108,6 +108,7 @@ impl ServerHalf {
             told: told.map(|told| told.set.clone()),
             rejected: self.view.rejected.clone(),
             told_at: told.map(|told| told.at),
+            mapping: self.config.mapping.clone(),
         }
     }
 }

@@ -38,8 +38,9 @@ pub use ways::RequestStream;
 pub use work::LeaseId;
 
 use crate::frame::{ClientFrame, RequestId, RootsCapability, ServerFrame, Verdict};
+use crate::mapping::Mapping;
 use crate::policy::Policy;
-use crate::set::{Rejected, RootSet};
+use crate::set::{Rejected, Root, RootSet};
 use crate::time::Time;
 use crate::uri::RootPath;
 use asking::Asking;
@@ -139,8 +140,10 @@ pub struct Status {
 /// What arrives and what leaves.
 impl ServerHalf {
     /// A half for a connection that has just been opened.
-    pub fn new(config: ServerConfig, now: Time) -> Self {
+    pub fn new(mut config: ServerConfig, now: Time) -> Self {
+        config.operator = in_the_clients_terms(&config.operator, &config.mapping);
         let asking = Asking::new(&config, now);
+        let published = Arc::new(Snapshot::before_all(config.mapping.clone()));
         let mut half = ServerHalf {
             config,
             link: Link::Opening,
@@ -154,7 +157,7 @@ impl ServerHalf {
             gate: Gate::default(),
             work: Work::default(),
             cued_at: None,
-            published: Arc::new(Snapshot::before_all()),
+            published,
             last_problem: None,
             counters: Counters::default(),
             actions: VecDeque::new(),
@@ -294,7 +297,7 @@ impl ServerHalf {
         self.settle(now);
     }
 
-    /// A permission to work on `path` until no root in force covers it; `None` if none does now.
+    /// A permission to work on `path`, which is local, until no root in force covers it; `None` if none does now.
     pub fn lease(&mut self, path: &RootPath) -> Option<LeaseId> {
         self.view.in_force.find(path)?;
         Some(self.work.lease(path.clone()))
@@ -358,4 +361,13 @@ impl ServerHalf {
             counters: self.counters.clone(),
         }
     }
+}
+
+/// The operator's directories where they are, under what the client calls them: so every root's text is in the client's
+/// terms, whoever brought it.
+fn in_the_clients_terms(operator: &RootSet, mapping: &Mapping) -> RootSet {
+    if mapping.is_empty() {
+        return operator.clone();
+    }
+    RootSet::from_roots(operator.iter().map(|root| Root { uri: mapping.uri_of(root.uri.path()), ..root.clone() }))
 }

@@ -2,6 +2,7 @@
 //! here; that is [settled](super::settling) afterwards.
 
 use super::asking::Question;
+use super::config::ServerConfig;
 use super::event::{Action, Event};
 use super::snapshot::Problem;
 use super::ways::Way;
@@ -35,8 +36,9 @@ impl ServerHalf {
             }
             ClientFrame::Subscribe { id, uri } => {
                 self.open_if_welcomed();
-                let (limit, rules) = (self.config.max_subscriptions, self.config.rules);
-                if !self.work.subscribe(id, uri, &self.view.in_force, rules, limit) {
+                let limit = self.config.max_subscriptions;
+                let path = self.config.mapping.read(uri, self.config.rules).ok().map(|read| read.path().clone());
+                if !self.work.subscribe(id, uri, path, &self.view.in_force, limit) {
                     self.report(Event::NotFollowed { limit });
                 }
             }
@@ -85,7 +87,8 @@ impl ServerHalf {
         }
         let problem = match answer {
             Answer::Listed(entries) => {
-                let set = RootSet::admit(entries, self.config.rules, Origin::Client, self.config.max_roots);
+                let ServerConfig { rules, mapping, max_roots, .. } = &self.config;
+                let set = RootSet::admit(entries, *rules, mapping, Origin::Client, *max_roots);
                 return self.told(question, set.set, set.rejected, now);
             }
             Answer::Error { code, message } => Problem::Error { code, message },

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::mapping::Mapping;
 use crate::set::{Rejected, Root, RootSet};
 use crate::time::Time;
 use crate::uri::RootPath;
@@ -107,11 +108,14 @@ pub struct Snapshot {
     pub rejected: Arc<[Rejected]>,
     /// When the client's answer was read.
     pub told_at: Option<Time>,
+    /// What the client calls the paths of the roots, and of all below them, which are local. A root's text is in the
+    /// client's terms already.
+    pub mapping: Mapping,
 }
 
 impl Snapshot {
     /// What is known before anything is.
-    pub(super) fn before_all() -> Self {
+    pub(super) fn before_all(mapping: Mapping) -> Self {
         Snapshot {
             generation: Generation(0),
             answered: None,
@@ -121,10 +125,11 @@ impl Snapshot {
             told: None,
             rejected: Arc::default(),
             told_at: None,
+            mapping,
         }
     }
 
-    /// The deepest root in force that contains `path`.
+    /// The deepest root in force that contains `path`, which is local.
     pub fn find(&self, path: &RootPath) -> Option<&Root> {
         self.roots.find(path)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::frame::RequestId;
 use crate::set::RootSet;
-use crate::uri::{PathRules, RootPath, RootUri};
+use crate::uri::RootPath;
 
 /// A permission to go on working under a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,13 +76,14 @@ impl Work {
         self.subscriptions.values().filter(|subscription| subscription.standing == Standing::Active).count()
     }
 
-    /// Notes a subscribe request; false if there are `limit` already and this one is not followed.
+    /// Notes a subscribe request for what is at `path`, if it is a file; false if there are `limit` already and this one
+    /// is not followed.
     pub(super) fn subscribe(
         &mut self,
         id: &RequestId,
         uri: &str,
+        path: Option<RootPath>,
         roots: &RootSet,
-        rules: PathRules,
         limit: usize,
     ) -> bool {
         if !self.subscriptions.contains_key(uri) && self.subscriptions.len() >= limit {
@@ -93,7 +94,6 @@ impl Work {
             return false;
         }
         let uri: Arc<str> = uri.into();
-        let path = RootUri::parse(&uri, rules).ok().map(|parsed| parsed.path().clone());
         let mut subscription = Subscription { standing: Standing::Requested, path, covered: false };
         subscription.leaves(roots);
         self.subscriptions.insert(uri.clone(), subscription);

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Inner, Origin, Root, RootSet};
+use crate::mapping::Mapping;
 use crate::uri::{PathRules, Refusal, RootUri, excerpt};
 
 /// How many rejected entries are kept with their reasons; the rest is counted.
@@ -93,12 +94,19 @@ pub struct Admitted {
 }
 
 impl RootSet {
-    /// Reads a list entry by entry, in its order. `limit` is how many roots are taken.
-    pub fn admit(raw: impl IntoIterator<Item = RawRoot>, rules: PathRules, origin: Origin, limit: usize) -> Admitted {
+    /// Reads a list entry by entry, in its order, as [`Mapping::read`] does: the roots are at their local paths, and
+    /// what is said of an entry is in the words in which it came. `limit` is how many roots are taken.
+    pub fn admit(
+        raw: impl IntoIterator<Item = RawRoot>,
+        rules: PathRules,
+        mapping: &Mapping,
+        origin: Origin,
+        limit: usize,
+    ) -> Admitted {
         let mut inner = Inner::default();
         let mut rejections = Rejections::default();
         for entry in raw {
-            if let Err((text, reason)) = inner.admit(entry, rules, origin, limit) {
+            if let Err((text, reason)) = inner.admit(entry, |text| mapping.read(text, rules), origin, limit) {
                 rejections.push(&text, reason);
             }
         }
@@ -134,7 +142,7 @@ impl Inner {
     fn admit(
         &mut self,
         entry: RawRoot,
-        rules: PathRules,
+        read: impl Fn(&str) -> Result<RootUri, Refusal>,
         origin: Origin,
         limit: usize,
     ) -> Result<(), (String, RejectReason)> {
@@ -145,7 +153,7 @@ impl Inner {
         if self.roots.len() >= limit {
             return Err((text, RejectReason::OverLimit { limit }));
         }
-        let uri = match RootUri::parse(&text, rules) {
+        let uri = match read(&text) {
             Ok(uri) => uri,
             Err(refusal) => return Err((text, RejectReason::Refused(refusal))),
         };

@@ -16,6 +16,9 @@ pub use path::{PathRules, RootPath};
 ///
 /// Two are equal if they have the same text and were read as the same path. Whether they name one place,
 /// however they are written, is [`RootUri::same_place`].
+///
+/// Where the client's folders are mapped to others ([`Mapping`](crate::mapping::Mapping)), the text is what the client
+/// calls the place and the path is where it is here, so that the text does not read as the path.
 #[derive(Clone)]
 pub struct RootUri(Arc<Parsed>);
 
@@ -184,10 +187,10 @@ impl RootUri {
         self.path() == other.path()
     }
 
-    /// The same text with `path` as its only reading.
-    pub(crate) fn read_as(&self, path: &RootPath) -> Self {
+    /// The same text with other readings.
+    pub(crate) fn read_as(&self, path: &RootPath, alternative: Option<RootPath>) -> Self {
         let text = self.0.text.clone();
-        RootUri(Arc::new(Parsed { text, path: path.clone(), alternative: None, repairs: self.0.repairs.clone() }))
+        RootUri(Arc::new(Parsed { text, path: path.clone(), alternative, repairs: self.0.repairs.clone() }))
     }
 }
 

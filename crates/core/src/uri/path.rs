@@ -134,6 +134,41 @@ impl RootPath {
         Self::assemble(self.rules(), self.0.text.to_vec(), self.0.anchor, below)
     }
 
+    /// Reads an absolute path that may hold `..`: each takes off the name before it, as the text has it.
+    pub(crate) fn parse_lexically(text: &[u8], rules: PathRules) -> Result<Self, Refusal> {
+        // A URI's path has a slash before the drive, and some clients leave it there.
+        let after_slash =
+            text.strip_prefix(b"/").filter(|below| rules == PathRules::Windows && begins_with_drive(below));
+        let text = without_parents(after_slash.unwrap_or(text), rules);
+        match rules {
+            PathRules::Posix => Self::parse_posix(&text),
+            PathRules::Windows => Self::parse_windows(std::str::from_utf8(&text).map_err(|_| Refusal::NotUnicode)?),
+        }
+    }
+
+    /// What a relative path is taken to be from here, to be read under the same rules.
+    pub(crate) fn followed_by(&self, below: &[u8]) -> Vec<u8> {
+        [&self.written(), "/".as_bytes(), below].concat()
+    }
+
+    /// How many components it has below the root, drive or share.
+    pub(crate) fn depth(&self) -> usize {
+        self.components().count()
+    }
+
+    /// The path that is as far below `onto` as this one is below `base`; `None` if it is not below `base`, or if a name
+    /// on the way is none under the rules of `onto`.
+    pub(crate) fn rebased(&self, base: &RootPath, onto: &RootPath) -> Option<Self> {
+        if !self.starts_with(base) {
+            return None;
+        }
+        let below: Vec<&[u8]> = self.components().skip(base.depth()).collect();
+        if below.iter().any(|name| name.iter().any(|&byte| onto.rules().separates(byte))) {
+            return None;
+        }
+        onto.join(below.join(&onto.rules().separator())).ok()
+    }
+
     /// The path as it compares: the drive or share, then each component with one separator before it.
     pub(crate) fn key(&self) -> &[u8] {
         self.0.folded.as_ref().unwrap_or(&self.0.text)
@@ -291,6 +326,27 @@ fn append(path: &mut Vec<u8>, below: &[u8], rules: PathRules) -> Result<(), Refu
         path.extend_from_slice(component);
     }
     Ok(())
+}
+
+/// Takes the names off that `..` leaves again; at the root, drive or share there is nothing to take off.
+fn without_parents(path: &[u8], rules: PathRules) -> Vec<u8> {
+    let shared = rules == PathRules::Windows && path.len() > 1 && path[..2].iter().all(|&byte| rules.separates(byte));
+    // Before what can be left stands nothing or a drive; or two times nothing, the server and the share.
+    let anchor = if shared { 4 } else { 1 };
+    let mut kept: Vec<&[u8]> = Vec::new();
+    for name in path.split(|&byte| rules.separates(byte)) {
+        match name {
+            _ if kept.len() < anchor => kept.push(name),
+            b"" | b"." => {}
+            b".." => kept.truncate(anchor.max(kept.len() - 1)),
+            _ => kept.push(name),
+        }
+    }
+    // A root, drive or share ends with its separator.
+    if kept.len() == anchor {
+        kept.push(b"");
+    }
+    kept.join(&rules.separator())
 }
 
 /// What no name holds on Windows. The colon matters most: behind one stands another stream of a file, or

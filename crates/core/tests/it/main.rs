@@ -1,6 +1,7 @@
 //! All integration tests of the core, in one binary.
 
 mod host;
+mod mapping;
 mod policy;
 mod server;
 mod set;

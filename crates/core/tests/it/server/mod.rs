@@ -1,7 +1,7 @@
 //! The invariants of the server half, each a test of its name, in virtual time.
 
 mod asking;
-mod bench;
+pub(crate) mod bench;
 mod fence;
 mod reaching;
 mod reconciling;

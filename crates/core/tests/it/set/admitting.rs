@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use mcp_roots_core::mapping::Mapping;
 use mcp_roots_core::set::{Origin, RawRoot, RejectReason, Rejected, Root, RootSet};
 use mcp_roots_core::uri::PathRules::{Posix, Windows};
 use mcp_roots_core::uri::{Refusal, RootUri};
@@ -30,7 +31,7 @@ fn the_good_entries_keep_their_order_and_names_around_the_bad_ones() {
         listed("file:///a", None),
         listed("", None),
     ];
-    let admitted = RootSet::admit(raw, Posix, Origin::Client, 100);
+    let admitted = RootSet::admit(raw, Posix, &Mapping::default(), Origin::Client, 100);
     assert_eq!(texts(&admitted.set), ["file:///b", "file:///a"]);
     let first = admitted.set.first().unwrap();
     assert_eq!((first.name.as_deref(), first.origin, &first.within), (Some("B"), Origin::Client, &None));
@@ -57,7 +58,7 @@ fn the_second_root_at_a_place_is_rejected_however_it_is_written() {
 #[test]
 fn what_is_over_the_limit_is_rejected_and_the_rest_stands() {
     let raw = ["file:///a", "file:///a/", "file:///b", "file:///c", "file:///a"].map(|uri| listed(uri, None));
-    let admitted = RootSet::admit(raw, Posix, Origin::Client, 2);
+    let admitted = RootSet::admit(raw, Posix, &Mapping::default(), Origin::Client, 2);
     assert_eq!(texts(&admitted.set), ["file:///a", "file:///b"]);
     assert_eq!(shown(&admitted.rejected), ["file:///a/", "file:///c", "file:///a"]);
     assert_eq!(admitted.rejected[1].reason, RejectReason::OverLimit { limit: 2 });
@@ -67,7 +68,7 @@ fn what_is_over_the_limit_is_rejected_and_the_rest_stands() {
 #[test]
 fn a_hundred_rejections_are_kept_and_the_rest_is_counted() {
     let raw = (0..1_000).map(|number| listed(&format!("https://{number}"), None));
-    let rejected = RootSet::admit(raw, Posix, Origin::Client, 10).rejected;
+    let rejected = RootSet::admit(raw, Posix, &Mapping::default(), Origin::Client, 10).rejected;
     assert_eq!(rejected.len(), 101);
     assert_eq!(rejected[99].shown, "https://99");
     assert_eq!(rejected[100].reason, RejectReason::More { count: 900 });

@@ -4,6 +4,7 @@ mod admitting;
 mod differing;
 mod finding;
 
+use mcp_roots_core::mapping::Mapping;
 use mcp_roots_core::set::{Admitted, Origin, RawRoot, Root, RootSet};
 use mcp_roots_core::uri::PathRules::{self, Posix};
 use mcp_roots_core::uri::{RootPath, RootUri};
@@ -13,7 +14,7 @@ fn listed(uri: &str, name: Option<&str>) -> RawRoot {
 }
 
 fn admit(uris: &[&str], rules: PathRules) -> Admitted {
-    RootSet::admit(uris.iter().map(|uri| listed(uri, None)), rules, Origin::Client, 100)
+    RootSet::admit(uris.iter().map(|uri| listed(uri, None)), rules, &Mapping::default(), Origin::Client, 100)
 }
 
 /// A set of these POSIX roots, none of which is rejected.
