@@ -20,7 +20,7 @@ impl Teller {
     async fn tell(&self, Extension(roots): Extension<Roots>) -> Result<String, String> {
         // Current at the time of the call, or an error within 5 s that says why not.
         let snapshot = roots.current().await.map_err(|error| error.to_string())?;
-        Ok(mcp_roots::in_words(&snapshot.roots))
+        Ok(mcp_roots::in_words(&snapshot))
     }
 }
 

@@ -233,7 +233,7 @@ impl FileServer {
     }
 
     fn in_words(&self) -> String {
-        mcp_roots::in_words(&self.roots.snapshot().roots)
+        mcp_roots::in_words(&self.roots.snapshot())
     }
 }
 

@@ -16,6 +16,9 @@
 //! # }
 //! ```
 //!
+//! Where the client's folders are mapped to others (`ServerConfig::mapping`), what is asked for is in the client's terms,
+//! and so is what an error says; [`Place::path`] is local, and [`Place::shown`] is what the client calls it.
+//!
 //! Everything here blocks on the file system. Async code calls it from a blocking task.
 
 mod error;
@@ -41,7 +44,8 @@ pub struct Boundary {
 }
 
 /// The three ways to look a path up read it alike: `~` is the home directory, a relative path is taken from
-/// the only root, if there is exactly one, and the deepest root that contains a path is the one it is under.
+/// the only root, if there is exactly one, and the deepest root that contains a path is the one it is under. A path that
+/// a mapping covers is read under the rules of the client's system, and its `..` are taken off as the text has them.
 impl Boundary {
     /// The boundary that these roots make.
     pub fn new(snapshot: Arc<Snapshot>) -> Self {
@@ -53,9 +57,9 @@ impl Boundary {
         self.resolver.snapshot()
     }
 
-    /// The roots in force, for a message to people.
+    /// The roots in force, for a message to the client.
     pub fn in_words(&self) -> String {
-        in_words(&self.snapshot().roots)
+        in_words(self.snapshot())
     }
 
     /// Finds what is at `path`, to look at it or read it. Links are followed.
@@ -65,6 +69,15 @@ impl Boundary {
     /// When it is outside, is not there, or cannot be looked at.
     pub fn find(&self, path: impl AsRef<Path>) -> Result<Place, BoundaryError> {
         self.resolver.find(path.as_ref())
+    }
+
+    /// As [`Boundary::find`], for a local path, such as one made from [`Place::path`]: no mapping applies to it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Boundary::find`].
+    pub fn find_local(&self, path: impl AsRef<Path>) -> Result<Place, BoundaryError> {
+        self.resolver.find_local(path.as_ref())
     }
 
     /// Finds where `path` is, or where it would be if it were made: nothing needs to be there yet, nor its

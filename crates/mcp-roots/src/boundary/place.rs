@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, File, Metadata, OpenOptions, ReadDir};
 use cap_tempfile::TempFile;
-use mcp_roots_core::uri::RootPath;
+use mcp_roots_core::mapping::Mapping;
+use mcp_roots_core::uri::{RootPath, RootUri};
 
 use super::{BoundaryError, Walk};
 
@@ -15,8 +16,10 @@ use super::{BoundaryError, Walk};
 pub struct Place {
     /// What was asked for.
     pub(super) asked: PathBuf,
-    /// The path that was found, absolute.
+    /// The path that was found, absolute and local.
     pub(super) path: PathBuf,
+    /// What the client calls it, by the local folders' real places too.
+    pub(super) names: Mapping,
     pub(super) root: RootPath,
     pub(super) directory: Dir,
     /// Relative to `directory`; never empty.
@@ -39,12 +42,37 @@ pub struct Entries {
 }
 
 impl Place {
-    /// Where it is, absolute.
+    /// Where it is, absolute and local.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The root that it was found under, for a lease.
+    /// What the client calls it, for a message.
+    pub fn shown(&self) -> String {
+        self.shown_below("")
+    }
+
+    /// What the client calls the place at `below` from here, for a message.
+    pub fn shown_below(&self, below: impl AsRef<Path>) -> String {
+        let local = self.path.join(below);
+        self.named(&local).map_or_else(|| local.display().to_string(), |name| name.to_string())
+    }
+
+    /// The URI by which the client knows it; `None` if it has a name that no URI holds.
+    pub fn uri(&self) -> Option<RootUri> {
+        self.uri_below("")
+    }
+
+    /// The URI by which the client knows the place at `below` from here; `None` if it has a name that no URI holds.
+    pub fn uri_below(&self, below: impl AsRef<Path>) -> Option<RootUri> {
+        Some(RootUri::from_path(&self.named(&self.path.join(below))?))
+    }
+
+    fn named(&self, local: &Path) -> Option<RootPath> {
+        Some(self.names.to_client(&RootPath::from_native(local).ok()?))
+    }
+
+    /// The root that it was found under, local, for a lease.
     pub fn root(&self) -> &RootPath {
         &self.root
     }

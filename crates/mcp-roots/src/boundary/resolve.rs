@@ -8,9 +8,10 @@ use std::sync::{Arc, OnceLock};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use mcp_roots_core::mapping::Mapping;
 use mcp_roots_core::server_half::{Snapshot, State};
 use mcp_roots_core::set::{Root, RootSet};
-use mcp_roots_core::uri::{PathRules, RootPath, RootUri};
+use mcp_roots_core::uri::{PathRules, Refusal, RootPath, RootUri};
 use unicode_normalization::UnicodeNormalization;
 
 use super::place::missing_directory;
@@ -25,6 +26,8 @@ pub(super) struct Resolver {
     snapshot: Arc<Snapshot>,
     /// Worked out when the spelling of a path does not decide.
     real: OnceLock<RealRoots>,
+    /// The snapshot's mapping, which also knows the local folders by where they really are.
+    names: OnceLock<Mapping>,
 }
 
 /// The roots by where they really are, and how each is spelled in the snapshot.
@@ -36,7 +39,7 @@ struct RealRoots {
 
 impl Resolver {
     pub(super) fn new(snapshot: Arc<Snapshot>) -> Self {
-        Resolver { snapshot, real: OnceLock::new() }
+        Resolver { snapshot, real: OnceLock::new(), names: OnceLock::new() }
     }
 
     pub(super) fn snapshot(&self) -> &Arc<Snapshot> {
@@ -44,7 +47,15 @@ impl Resolver {
     }
 
     pub(super) fn find(&self, asked: &Path) -> Result<Place, BoundaryError> {
-        let path = self.absolute(asked)?;
+        self.found(self.absolute(asked)?, asked)
+    }
+
+    pub(super) fn find_local(&self, path: &Path) -> Result<Place, BoundaryError> {
+        let asked = RootPath::from_native(path).map(|path| PathBuf::from(self.names().to_client(&path).to_string()));
+        self.found(path.into(), asked.as_deref().unwrap_or(path))
+    }
+
+    fn found(&self, path: PathBuf, asked: &Path) -> Result<Place, BoundaryError> {
         match self.spelled(&path) {
             Some(Ok(place)) => return Ok(place),
             // What is not there under one spelling is not there under another; but see `the_same_name`.
@@ -145,6 +156,7 @@ impl Resolver {
         Ok(Place {
             asked: asked.into(),
             path: path.to_native().unwrap_or_else(|| asked.into()),
+            names: self.names().clone(),
             root: root.uri.path().clone(),
             directory,
             relative,
@@ -159,10 +171,16 @@ impl Resolver {
         if asked.as_os_str().as_encoded_bytes().contains(&0) {
             return unusable("it holds a NUL");
         }
+        let mapping = &self.snapshot.mapping;
+        let native = |local: RootPath| local.to_native();
+        let text = asked.as_os_str().as_encoded_bytes();
+        if let Some(local) = mapping.find(text).and_then(native) {
+            return Ok(local);
+        }
         if asked.is_absolute() {
             return Ok(asked.into());
         }
-        if !cfg!(windows) && asked.to_str().is_some_and(|text| RootPath::parse(text, PathRules::Windows).is_ok()) {
+        if !cfg!(windows) && asked.to_str().is_some_and(is_of_windows) {
             return unusable("it is a path of Windows, and this is another system");
         }
         if let Ok(below) = asked.strip_prefix("~") {
@@ -172,11 +190,19 @@ impl Resolver {
             };
         }
         let mut roots = self.snapshot.roots.iter();
-        match (roots.next().and_then(|root| root.uri.path().to_native()), roots.next()) {
-            (Some(only), None) => Ok(only.join(asked)),
-            (_, None) => Err(self.outside(asked)),
-            (_, Some(_)) => Err(BoundaryError::Ambiguous { path: asked.into(), roots: in_words(&self.snapshot.roots) }),
+        match (roots.next().map(|root| root.uri.path()), roots.next()) {
+            (Some(only), None) => {
+                // If it is mapped, the path has the separators of the client's system.
+                let local = mapping.find_from(only, text).and_then(native);
+                local.or_else(|| Some(only.to_native()?.join(asked))).ok_or_else(|| self.outside(asked))
+            }
+            (None, None) => Err(self.outside(asked)),
+            (_, Some(_)) => Err(BoundaryError::Ambiguous { path: asked.into(), roots: in_words(&self.snapshot) }),
         }
+    }
+
+    fn names(&self) -> &Mapping {
+        self.names.get_or_init(|| self.snapshot.mapping.resolved(|local| real(&local.to_native()?)))
     }
 
     fn outside(&self, asked: &Path) -> BoundaryError {
@@ -185,7 +211,7 @@ impl Resolver {
             State::Fresh | State::Unsupported => Hint::AskElsewhere,
             _ => Hint::Uncertain,
         };
-        BoundaryError::Outside { path: asked.into(), roots: in_words(&self.snapshot.roots), hint }
+        BoundaryError::Outside { path: asked.into(), roots: in_words(&self.snapshot), hint }
     }
 }
 
@@ -208,6 +234,10 @@ fn the_same_name(directory: &Dir, name: &OsStr) -> Option<PathBuf> {
     let mut same = names.filter(same).filter(|other| other != name);
     let only = same.next()?;
     same.next().is_none().then(|| only.into())
+}
+
+fn is_of_windows(path: &str) -> bool {
+    matches!(RootPath::parse(path, PathRules::Windows), Ok(_) | Err(Refusal::ParentDirectory))
 }
 
 fn is_ascii(path: &Path) -> bool {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mcp_roots_core::server_half::{LeaseId, Unavailable};
-use mcp_roots_core::set::RootSet;
+use mcp_roots_core::server_half::{LeaseId, Snapshot, Unavailable};
+use mcp_roots_core::set::Root;
 use mcp_roots_core::uri::{Refusal, RootPath};
 use tokio_util::sync::CancellationToken;
 
@@ -67,7 +67,7 @@ pub enum LeaseError {
     /// No root in force covers the path.
     #[error("{path} is outside the roots in force: {roots}")]
     Outside {
-        /// The path.
+        /// The path, as the client calls it.
         path: String,
         /// The roots in force, in words.
         roots: String,
@@ -75,18 +75,20 @@ pub enum LeaseError {
 }
 
 impl LeaseError {
-    pub(super) fn outside(path: &RootPath, roots: &RootSet) -> Self {
-        LeaseError::Outside { path: path.to_string(), roots: in_words(roots) }
+    pub(super) fn outside(path: &RootPath, snapshot: &Snapshot) -> Self {
+        LeaseError::Outside { path: snapshot.mapping.to_client(path).to_string(), roots: in_words(snapshot) }
     }
 }
 
-/// The roots, for a message to people: the first few, and how many more there are.
-pub fn in_words(roots: &RootSet) -> String {
+/// The roots in force, for a message to the client: the first few, as it calls them, and how many more there are.
+pub fn in_words(snapshot: &Snapshot) -> String {
     const SHOWN: usize = 10;
+    let roots = &snapshot.roots;
     if roots.is_empty() {
         return "there are none".into();
     }
-    let mut words: Vec<String> = roots.iter().take(SHOWN).map(|root| root.uri.path().to_string()).collect();
+    let shown = |root: &Root| snapshot.mapping.to_client(root.uri.path()).to_string();
+    let mut words: Vec<String> = roots.iter().take(SHOWN).map(shown).collect();
     if roots.len() > SHOWN {
         words.push(format!("and {} more", roots.len() - SHOWN));
     }

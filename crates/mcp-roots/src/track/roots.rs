@@ -127,7 +127,7 @@ impl Roots {
         self.session().published.clone()
     }
 
-    /// A permission to work on `path` while a root in force covers it. Waits for a current set as
+    /// A permission to work on `path`, which is local, while a root in force covers it. Waits for a current set as
     /// [`Roots::current`] does.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl Roots {
         });
         match lease {
             Some(lease) => Ok(Lease::new(session, lease, path, revoked)),
-            None => Err(LeaseError::outside(&path, &self.snapshot().roots)),
+            None => Err(LeaseError::outside(&path, &self.snapshot())),
         }
     }
 

@@ -4,6 +4,7 @@ mod boundary;
 mod examples;
 #[cfg(feature = "http")]
 mod http;
+mod mapping;
 mod modern;
 mod modern_host;
 mod pair;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mcp_roots::core::mapping::Mapping;
 use mcp_roots::{Policy, Roots, TrackOptions, track};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, InitializeResult,
@@ -232,6 +233,19 @@ async fn the_operators_policy_holds_as_ever() {
         let (text, rounds) = client.through("tell", &roots(&[&inside, "file:///x"])).await;
         assert_eq!((text, rounds.len()), (expected, asks), "{policy}");
     }
+}
+
+#[tokio::test]
+async fn the_clients_folders_are_mapped_as_ever() {
+    let folders = Folders::new();
+    let mapped = [format!("/home/me={}", folders.at("a").display()), format!(r"C:\b={}", folders.at("b").display())];
+    let mapping = Mapping::new(mapped.iter().map(|text| text.parse().unwrap())).unwrap();
+    let options = TrackOptions::default().policy(Policy::Narrow).operator_dirs([folders.at("a"), folders.at("b")]);
+    let options = options.unwrap().configure(|config| config.mapping = mapping);
+    let mut client = Client::of(options, declared());
+    let (text, rounds) = client.through("tell", &roots(&["file:///home/me/x", "file:///c%3A/B", "file:///c"])).await;
+    assert_eq!(text, format!("{} {}", folders.at("a/x").display(), folders.at("b").display()));
+    assert_eq!(rounds.len(), 1);
 }
 
 #[tokio::test]
