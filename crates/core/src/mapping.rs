@@ -12,9 +12,11 @@
 //! The two sides need not have the same path rules. Nothing here looks at a disk.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::set::RootSet;
 use crate::uri::{PathRules, Refusal, RootPath, RootUri, excerpt};
 
 /// A folder of the client's, and where it is here.
@@ -24,6 +26,8 @@ pub struct MappedFolder {
     local: RootPath,
     /// Another name of the same place, under which it may come up here. Only for showing what is below it.
     alias: Option<RootPath>,
+    /// The client has a root in it. Only for showing, too.
+    preferred: bool,
 }
 
 /// Which folders of the client's are where. Empty by default, and then every path passes as it is. Cheap to clone.
@@ -85,7 +89,7 @@ const EXAMPLE: &str = r"write CLIENT=LOCAL, both absolute, such as /home/me/app=
 impl MappedFolder {
     /// A folder that the client calls `client`, and that is at `local` here.
     pub fn new(client: RootPath, local: RootPath) -> Self {
-        MappedFolder { client, local, alias: None }
+        MappedFolder { client, local, alias: None, preferred: false }
     }
 
     /// Reads `CLIENT=LOCAL`. `rules` are those of the local side.
@@ -135,8 +139,9 @@ impl FromStr for MappedFolder {
 impl Mapping {
     /// A mapping of these folders.
     ///
-    /// Two of the client's may be one here, as where it has a folder under two names. What is below it is then shown to
-    /// the client under the name that is given first.
+    /// Two of the client's may be one here, or one in the other, as where clients of several systems share a folder. What
+    /// is below it is then shown to a client under the name by which it told its roots ([`Mapping::preferring`]), else
+    /// under the longest local prefix, and else under the name that is given first.
     ///
     /// # Errors
     ///
@@ -182,7 +187,7 @@ impl Mapping {
             .filter(|(_, place, _)| path.starts_with(place))
             .collect();
         // The sort is stable, so of two that are alike the first given stays first.
-        above.sort_by_key(|(_, place, alias)| (Reverse(place.depth()), *alias));
+        above.sort_by_key(|(folder, place, alias)| (!folder.preferred, Reverse(place.depth()), *alias));
         let leads_back = |folder: &MappedFolder, name: &RootPath| self.folder_of(name).is_some_and(|of| of == folder);
         above
             .into_iter()
@@ -219,25 +224,38 @@ impl Mapping {
     ///
     /// When no folder covers it and it cannot be the URI of a file on this side.
     pub fn read(&self, text: &str, rules: PathRules) -> Result<RootUri, Refusal> {
-        let mut readings = [PathRules::Posix, PathRules::Windows].into_iter();
-        let mapped = readings.find_map(|rules| {
+        self.read_mapped(text).map_or_else(|| RootUri::parse(text, rules), |(uri, _)| Ok(uri))
+    }
+
+    /// Reads a URI that a folder covers, and says which.
+    fn read_mapped(&self, text: &str) -> Option<(RootUri, &MappedFolder)> {
+        [PathRules::Posix, PathRules::Windows].into_iter().find_map(|rules| {
             let of_client = self.iter().any(|folder| folder.client.rules() == rules);
             let uri = of_client.then(|| RootUri::parse(text, rules).ok()).flatten()?;
-            let path = self.covered(uri.path());
-            let alternative = uri.alternative().and_then(|alternative| self.covered(alternative));
+            let mut readings = [Some(uri.path()), uri.alternative()].into_iter().flatten();
             // A reading that is covered is meant rather than one that is not.
-            match (path, alternative) {
-                (Some(path), alternative) => Some(uri.read_as(&path, alternative)),
-                (None, Some(alternative)) => Some(uri.read_as(&alternative, None)),
-                (None, None) => None,
-            }
-        });
-        mapped.map_or_else(|| RootUri::parse(text, rules), Ok)
+            let path = readings.find_map(|reading| Some((self.covered(reading)?, self.folder_of(reading)?)));
+            let alternative = readings.find_map(|reading| self.covered(reading));
+            path.map(|(path, folder)| (uri.read_as(&path, alternative), folder))
+        })
     }
 
     /// The URI of a local path, as [`Mapping::read`] reads it: its text is in the client's terms.
     pub fn uri_of(&self, path: &RootPath) -> RootUri {
         RootUri::from_path(&self.to_client(path)).read_as(path, None)
+    }
+
+    /// The same mapping for a client that told these roots: a folder that one of them was read by names what is below it
+    /// rather than one that none was.
+    pub fn preferring(&self, told: &RootSet) -> Self {
+        if self.is_empty() {
+            return self.clone();
+        }
+        let used: HashSet<&RootPath> =
+            told.iter().filter_map(|root| self.read_mapped(root.uri.as_str())).map(|(_, by)| &by.client).collect();
+        let prefer =
+            |folder: &MappedFolder| MappedFolder { preferred: used.contains(&folder.client), ..folder.clone() };
+        Mapping(self.iter().map(prefer).collect())
     }
 
     /// The same mapping, which also knows the local folders by where they really are: for showing what the system has

@@ -4,7 +4,9 @@ use super::config::{ClientRootsUse, Refresh};
 use super::snapshot::{Snapshot, Source, State};
 use super::ways::Way;
 use super::{Link, ServerHalf};
+use crate::mapping::Mapping;
 use crate::policy::{ClientRoots, Policy};
+use crate::set::{Root, RootSet};
 use crate::time::Time;
 
 impl ServerHalf {
@@ -86,12 +88,16 @@ impl ServerHalf {
 
     /// Works out afresh what the policy makes of the operator's directories and what the client has told.
     pub(super) fn recombine(&mut self) {
+        let mapping = &self.config.mapping;
+        self.view.mapping =
+            self.view.told.as_ref().map_or_else(|| mapping.clone(), |told| mapping.preferring(&told.set));
+        self.view.operator = in_the_clients_terms(&self.config.operator, &self.view.mapping);
         let client = match (self.source(), &self.view.told) {
             (Source::Client, Some(told)) => ClientRoots::Set(&told.set),
             (Source::Nobody | Source::Client, _) => ClientRoots::NotYet,
             _ => ClientRoots::None,
         };
-        let combined = self.config.policy.combine(&self.config.operator, client);
+        let combined = self.config.policy.combine(&self.view.operator, client);
         let told = self.view.told.iter().flat_map(|told| told.rejected.iter().cloned());
         self.view.rejected = told.chain(combined.dropped).collect();
         self.view.in_force = combined.set;
@@ -108,7 +114,14 @@ impl ServerHalf {
             told: told.map(|told| told.set.clone()),
             rejected: self.view.rejected.clone(),
             told_at: told.map(|told| told.at),
-            mapping: self.config.mapping.clone(),
+            mapping: self.view.mapping.clone(),
         }
     }
+}
+
+fn in_the_clients_terms(operator: &RootSet, mapping: &Mapping) -> RootSet {
+    if mapping.is_empty() {
+        return operator.clone();
+    }
+    RootSet::from_roots(operator.iter().map(|root| Root { uri: mapping.uri_of(root.uri.path()), ..root.clone() }))
 }

@@ -40,7 +40,7 @@ pub use work::LeaseId;
 use crate::frame::{ClientFrame, RequestId, RootsCapability, ServerFrame, Verdict};
 use crate::mapping::Mapping;
 use crate::policy::Policy;
-use crate::set::{Rejected, Root, RootSet};
+use crate::set::{Rejected, RootSet};
 use crate::time::Time;
 use crate::uri::RootPath;
 use asking::Asking;
@@ -92,6 +92,11 @@ struct View {
     told: Option<Told>,
     /// The client said that it has no roots to give.
     refused: bool,
+    /// The mapping, as it is for what the client has told.
+    mapping: Mapping,
+    /// The operator's directories where they are, under what the client calls them: so every root's text is in the
+    /// client's terms, whoever brought it.
+    operator: RootSet,
     in_force: RootSet,
     rejected: Arc<[Rejected]>,
 }
@@ -140,8 +145,7 @@ pub struct Status {
 /// What arrives and what leaves.
 impl ServerHalf {
     /// A half for a connection that has just been opened.
-    pub fn new(mut config: ServerConfig, now: Time) -> Self {
-        config.operator = in_the_clients_terms(&config.operator, &config.mapping);
+    pub fn new(config: ServerConfig, now: Time) -> Self {
         let asking = Asking::new(&config, now);
         let published = Arc::new(Snapshot::before_all(config.mapping.clone()));
         let mut half = ServerHalf {
@@ -361,13 +365,4 @@ impl ServerHalf {
             counters: self.counters.clone(),
         }
     }
-}
-
-/// The operator's directories where they are, under what the client calls them: so every root's text is in the client's
-/// terms, whoever brought it.
-fn in_the_clients_terms(operator: &RootSet, mapping: &Mapping) -> RootSet {
-    if mapping.is_empty() {
-        return operator.clone();
-    }
-    RootSet::from_roots(operator.iter().map(|root| Root { uri: mapping.uri_of(root.uri.path()), ..root.clone() }))
 }

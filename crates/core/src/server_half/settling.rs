@@ -140,7 +140,7 @@ impl ServerHalf {
             OnStale::Stale if self.view.told.is_some() => Ok(self.published.clone()),
             OnStale::Operator => Ok(Arc::new(Snapshot {
                 source: Source::Fallback,
-                roots: self.config.operator.clone(),
+                roots: self.view.operator.clone(),
                 ..Snapshot::clone(&self.published)
             })),
             OnStale::Error | OnStale::Stale => Err(why),

@@ -271,6 +271,24 @@ fn two_roots_that_are_one_here_are_one_and_the_reason_names_the_clients_other() 
 }
 
 #[test]
+fn each_client_is_shown_the_names_by_which_it_told_its_roots() {
+    // One folder for clients of two systems, and one in it that has a name of its own.
+    let folders = [r"C:\work=/srv", "/home/me=/srv", "/notes=/srv/docs"];
+    let shown = |told: &[&str]| {
+        let bench = Bench::settled(mapped(Policy::Merge, &["/srv/docs"], &folders), told);
+        let snapshot = bench.half.snapshot();
+        let name = |local: &str| snapshot.mapping.to_client(&path(local)).to_string();
+        (name("/srv/x"), name("/srv/docs/x"), in_words(snapshot)[0].clone())
+    };
+    let theirs = |x: &str, docs: &str, uri: &str| (x.to_owned(), docs.to_owned(), uri.to_owned());
+    assert_eq!(shown(&["file:///home/me/a"]), theirs("/home/me/x", "/home/me/docs/x", "file:///home/me/docs"));
+    assert_eq!(shown(&["file:///c%3A/work"]), theirs(r"C:\work\x", r"C:\work\docs\x", "file:///C:/work/docs"));
+    // Of several that are alike the deepest stands, and then the first.
+    assert_eq!(shown(&[]), theirs(r"C:\work\x", "/notes/x", "file:///notes"));
+    assert_eq!(shown(&["file:///notes", "file:///home/me"]), theirs("/home/me/x", "/notes/x", "file:///notes"));
+}
+
+#[test]
 fn an_operators_directory_is_local_and_the_client_knows_it_by_its_own_name() {
     let config = mapped(Policy::Merge, &["/srv/me/notes", "/opt"], &["/home/me=/srv/me"]);
     let bench = Bench::settled(config, &["file:///home/me/notes/", "file:///home/me/app"]);
