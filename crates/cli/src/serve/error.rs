@@ -1,10 +1,9 @@
 //! Why a call came to nothing, in words for whoever called.
 
 use std::io;
-use std::path::Path;
 
 use mcp_roots::Unavailable;
-use mcp_roots::boundary::BoundaryError;
+use mcp_roots::boundary::{BoundaryError, Place};
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
@@ -52,9 +51,9 @@ pub(super) enum CallError {
 }
 
 impl CallError {
-    /// Makes what the system said about `path` into an error.
-    pub(super) fn io(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
-        |error| CallError::Io { path: path.display().to_string(), error }
+    /// Makes what the system said about a place into an error.
+    pub(super) fn io(place: &Place) -> impl Fn(io::Error) -> Self + '_ {
+        |error| CallError::Io { path: place.shown(), error }
     }
 }
 

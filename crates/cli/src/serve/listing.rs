@@ -70,7 +70,7 @@ pub(super) fn with_sizes(
     work: &Work,
 ) -> Result<Listing, CallError> {
     // A link may lead to another root, or be absolute. What cannot be looked at counts as empty.
-    let elsewhere = |name: &OsStr| boundary.find(place.path().join(name)).and_then(|place| place.metadata());
+    let elsewhere = |name: &OsStr| boundary.find_local(place.path().join(name)).and_then(|place| place.metadata());
     let size = |name: &OsStr| place.metadata_of(name).or_else(|_| elsewhere(name)).map_or(0, |found| found.len());
     let (lines, totals) = collect(place, page, order, size, work)?;
     let mut text = String::new();

@@ -23,7 +23,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use mcp_roots::core::mapping::{MappedFolder, Mapping};
 use mcp_roots::core::server_half::ClientRootsUse;
+use mcp_roots::core::uri::RootPath;
 use mcp_roots::{OnStale, Policy, Refresh, TrackOptions};
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
@@ -63,6 +65,10 @@ pub(crate) struct ServeArgs {
     /// Whether the client's roots count: ignore is for clients that declare roots and misbehave.
     #[arg(long, value_name = "use|ignore", default_value = "use")]
     client_roots: ClientRootsUse,
+    /// A folder of the client's, which is another one here: for a server on another machine, or in a container. Both are
+    /// absolute; CLIENT may be a Windows path or a file:// URI. May be repeated, and the longest prefix wins.
+    #[arg(long, value_name = "CLIENT=LOCAL")]
+    map: Vec<MappedFolder>,
     #[command(flatten)]
     http: HttpArgs,
     /// What is logged to the standard error: off, error, warn, info, debug, trace, or directives.
@@ -91,7 +97,10 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
         (None, true) => (Policy::Replace, "no directories were given"),
     };
     tracing::info!("policy {policy}, since {why}; {} directories of the operator", args.dirs.len());
-    warn_of_missing(&args.dirs);
+    let mapping = Mapping::new(args.map).map_err(|error| Exit::Usage(error.to_string()))?;
+    let locals: Vec<PathBuf> = mapping.iter().filter_map(|folder| folder.local().to_native()).collect();
+    warn_of_missing(args.dirs.iter().chain(&locals));
+    warn_of_unnamed(&args.dirs, &mapping);
     if args.http.http.is_none() && std::io::stdin().is_terminal() {
         tracing::info!("waiting for an MCP client on the standard input; to try it by hand, use `mcp-roots host`");
     }
@@ -104,6 +113,7 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
             config.on_stale = args.on_stale;
             config.refresh = args.refresh;
             config.client_roots = args.client_roots;
+            config.mapping = mapping;
         });
     let allowed = Allowed { write: args.write, gitignore: !args.no_ignore, era: args.era };
     if let Some(address) = args.http.http {
@@ -126,10 +136,23 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Exit> {
 }
 
 /// A directory may come later, so this is no error, and people want to know.
-fn warn_of_missing(dirs: &[PathBuf]) {
+fn warn_of_missing<'a>(dirs: impl IntoIterator<Item = &'a PathBuf>) {
     for dir in dirs {
         if let Err(error) = std::fs::metadata(dir) {
             tracing::warn!("{}: {error}; it is served once it is there", dir.display());
+        }
+    }
+}
+
+/// DIRs are paths of this system, and one that is given as the client's would be out of every client's reach.
+fn warn_of_unnamed(dirs: &[PathBuf], mapping: &Mapping) {
+    for dir in dirs {
+        let path = std::path::absolute(dir).ok().and_then(|dir| RootPath::from_native(&dir).ok());
+        if path.is_some_and(|path| mapping.to_local(&mapping.to_client(&path)) != path) {
+            tracing::warn!(
+                "no client can name {}: by --map its path means another folder. DIRs are paths here, not the client's",
+                dir.display()
+            );
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn text(place: &Place, part: Part, most: u64, work: &Work) -> Result<
         Part::LastLines(count) => last_lines(file, count, most, size, work),
     };
     work.go_on()?;
-    read.map_err(CallError::io(place.path()))
+    read.map_err(CallError::io(place))
 }
 
 /// Reads a whole file, if it is no longer than `most`.
@@ -59,10 +59,9 @@ pub(super) fn contents(
     let mut bytes = Vec::new();
     let read = work.reading(file.take(most + 1)).read_to_end(&mut bytes);
     work.go_on()?;
-    read.map_err(CallError::io(place.path()))?;
+    read.map_err(CallError::io(place))?;
     if bytes.len() as u64 > most {
-        let path = place.path().display().to_string();
-        return Err(CallError::TooLong { path, size: metadata.len(), most, instead });
+        return Err(CallError::TooLong { path: place.shown(), size: metadata.len(), most, instead });
     }
     Ok((bytes, metadata))
 }
@@ -70,12 +69,11 @@ pub(super) fn contents(
 /// Opens a file. What it is is asked of what was opened, so that nothing can take its place between.
 pub(super) fn open(place: &Place) -> Result<(File, Metadata), CallError> {
     let file = place.open()?;
-    let metadata = file.metadata().map_err(CallError::io(place.path()))?;
-    let path = || place.path().display().to_string();
+    let metadata = file.metadata().map_err(CallError::io(place))?;
     match metadata.is_file() {
         true => Ok((file, metadata)),
-        false if metadata.is_dir() => Err(CallError::Directory(path())),
-        false => Err(CallError::NoFile(path())),
+        false if metadata.is_dir() => Err(CallError::Directory(place.shown())),
+        false => Err(CallError::NoFile(place.shown())),
     }
 }
 

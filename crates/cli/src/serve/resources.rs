@@ -5,8 +5,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use mcp_roots::boundary::{Boundary, Place};
-use mcp_roots::core::uri::{RootPath, RootUri};
+use mcp_roots::boundary::{Boundary, BoundaryError, Place};
 use rmcp::model::{ErrorData, ListResourcesResult, Resource, ResourceContents};
 use serde_json::json;
 
@@ -29,17 +28,8 @@ pub(super) fn top_level(boundary: &Boundary, cursor: Option<&str>) -> Result<Lis
     };
     let roots = boundary.snapshot().roots.iter().filter_map(|root| root.uri.path().to_native());
     let entries = roots.flat_map(|root| {
-        let place = boundary.find(&root);
-        // A root that is a file has no entries, and is one itself.
-        let listed = place.and_then(|place| if place.metadata()?.is_dir() { place.list().map(Some) } else { Ok(None) });
-        let resources: Vec<Resource> = match listed {
-            Ok(Some(entries)) => {
-                entries.into_iter().filter_map(|entry| resource(&root.join(&entry.name), entry.is_dir)).collect()
-            }
-            Ok(None) => resource(&root, false).into_iter().collect(),
-            Err(_) => Vec::new(),
-        };
-        resources
+        // What cannot be looked at has nothing to list.
+        boundary.find_local(&root).and_then(|place| at_top(&place)).unwrap_or_default()
     });
     let mut page: Vec<Resource> = entries.skip(skipped).take(limits::RESOURCES + 1).collect();
     let more = page.len() > limits::RESOURCES;
@@ -49,11 +39,22 @@ pub(super) fn top_level(boundary: &Boundary, cursor: Option<&str>) -> Result<Lis
     Ok(result)
 }
 
-fn resource(path: &Path, is_dir: bool) -> Option<Resource> {
-    let name = path.file_name()?.to_string_lossy().into_owned();
-    let uri = RootUri::from_path(&RootPath::from_native(path).ok()?);
+/// The entries of a root. One that is a file has none, and is one itself.
+fn at_top(root: &Place) -> Result<Vec<Resource>, BoundaryError> {
+    if !root.metadata()?.is_dir() {
+        return Ok(resource(root, Path::new(""), false).into_iter().collect());
+    }
+    let entries = root.list()?.into_iter();
+    Ok(entries.filter_map(|entry| resource(root, entry.name.as_ref(), entry.is_dir)).collect())
+}
+
+/// What is at `below` from a root, under the name that the client knows.
+fn resource(root: &Place, below: &Path, is_dir: bool) -> Option<Resource> {
+    let uri = root.uri_below(below)?;
+    let name = String::from_utf8_lossy(uri.path().components().last()?).into_owned();
+    let mime_type = if is_dir { Some(DIRECTORY) } else { mime_type(Path::new(&name)) };
     let mut resource = Resource::new(uri.to_string(), name);
-    resource.mime_type = if is_dir { Some(DIRECTORY.into()) } else { mime_type(path).map(String::from) };
+    resource.mime_type = mime_type.map(String::from);
     Some(resource)
 }
 

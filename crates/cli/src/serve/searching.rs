@@ -1,7 +1,5 @@
 //! Searching for files by their paths, and for lines by their text.
 
-use std::path::{Path, PathBuf};
-
 use cap_std::fs::File;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
@@ -47,7 +45,7 @@ pub(super) fn by_path(
             return Ok(Paths { paths, next: Some(window.offset + window.limit) });
         }
         if matched > window.offset {
-            paths.push(place.path().join(found.path()).display().to_string());
+            paths.push(place.shown_below(found.path()));
         }
     }
     Ok(Paths { paths, next: None })
@@ -114,7 +112,7 @@ impl TextSearch {
     /// Searches the files of a walk whose path matches, if a pattern is given.
     pub(super) fn below(
         mut self,
-        at: &Path,
+        place: &Place,
         files: Option<&Pattern>,
         mut walking: Walking,
     ) -> Result<Lines, CallError> {
@@ -123,7 +121,7 @@ impl TextSearch {
                 continue;
             }
             match found.open() {
-                Ok(file) => self.file(at.join(found.path()), file)?,
+                Ok(file) => self.file(place.shown_below(found.path()), file)?,
                 Err(_) => self.lines.files_skipped += 1,
             }
             if self.lines.next_offset.is_some() {
@@ -137,14 +135,14 @@ impl TextSearch {
     /// Searches a single file.
     pub(super) fn within(mut self, place: &Place) -> Result<Lines, CallError> {
         let (file, _) = reading::open(place)?;
-        self.file(place.path().into(), file)?;
+        self.file(place.shown(), file)?;
         Ok(self.lines)
     }
 
-    fn file(&mut self, path: PathBuf, file: File) -> Result<(), CallError> {
+    fn file(&mut self, path: String, file: File) -> Result<(), CallError> {
         let reader = self.work.reading(file);
         let mut sink = Collecting {
-            path: path.display().to_string(),
+            path,
             window: self.window,
             matched: &mut self.matched,
             bytes: &mut self.bytes,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcp_roots::boundary::{Boundary, BoundaryError, Place};
-use mcp_roots::core::uri::{PathRules, RootUri};
+use mcp_roots::core::uri::PathRules;
 use mcp_roots::{Lease, LeaseError, Roots, Unavailable};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
@@ -61,6 +61,21 @@ pub(super) struct FileServer {
     tools: ToolRouter<Self>,
 }
 
+/// What a client asks for.
+#[derive(Clone, Debug)]
+pub(super) enum Asked {
+    /// By a path, in the client's terms.
+    Path(PathBuf),
+    /// By a URI that has been read, and so its path is local.
+    Resource(PathBuf),
+}
+
+impl From<String> for Asked {
+    fn from(path: String) -> Self {
+        Asked::Path(path.into())
+    }
+}
+
 /// What a change is made to.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
@@ -104,22 +119,22 @@ impl FileServer {
     pub(super) async fn at<T: Send + 'static>(
         &self,
         call: impl Into<Call>,
-        path: PathBuf,
+        asked: Asked,
         work: impl FnOnce(&Place, &Work) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
-        self.boundary_at(call, path, move |_, place, doing| work(place, doing)).await
+        self.boundary_at(call, asked, move |_, place, doing| work(place, doing)).await
     }
 
     /// As [`FileServer::at`], for work that looks at other places too.
     pub(super) async fn boundary_at<T: Send + 'static>(
         &self,
         call: impl Into<Call>,
-        path: PathBuf,
+        asked: Asked,
         work: impl FnOnce(&Boundary, &Place, &Work) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
         let call = call.into();
-        let (boundary, place, lease) = self.place(path).await?;
-        let shown = place.path().display().to_string();
+        let (boundary, place, lease) = self.place(asked).await?;
+        let shown = place.shown();
         let doing = self.running.begin();
         // What is read after its root has left goes to nobody, so it is not waited for.
         let _stop = doing.stop_with_me();
@@ -178,7 +193,7 @@ impl FileServer {
         for place in &places {
             leases.push(self.lease(place).await?);
         }
-        let shown = places[0].path().display().to_string();
+        let shown = places[0].shown();
         let doing = self.running.begin();
         let _stop = doing.stop_with_me();
         let mut working = Box::pin(blocking({
@@ -203,11 +218,14 @@ impl FileServer {
         })
     }
 
-    /// Finds a path under the roots in force, and takes a lease on its root.
-    async fn place(&self, path: PathBuf) -> Result<(Boundary, Place, Lease), CallError> {
+    /// Finds what was asked for under the roots in force, and takes a lease on its root.
+    async fn place(&self, asked: Asked) -> Result<(Boundary, Place, Lease), CallError> {
         let boundary = self.current_boundary().await?;
         let (boundary, found) = blocking(move || {
-            let found = boundary.find(path);
+            let found = match asked {
+                Asked::Path(path) => boundary.find(path),
+                Asked::Resource(path) => boundary.find_local(path),
+            };
             (boundary, found)
         })
         .await;
@@ -219,7 +237,7 @@ impl FileServer {
     async fn lease(&self, place: &Place) -> Result<Lease, CallError> {
         self.roots.lease_at(place.root().clone()).await.map_err(|error| match error {
             LeaseError::Unavailable(unavailable) => unavailable.into(),
-            _ => CallError::Revoked { path: place.path().display().to_string(), roots: self.in_words(), done: "" },
+            _ => CallError::Revoked { path: place.shown(), roots: self.in_words(), done: "" },
         })
     }
 
@@ -230,6 +248,15 @@ impl FileServer {
             Some(boundary) => kept.insert(boundary).clone(),
             None => kept.insert(Boundary::new(snapshot)).clone(),
         })
+    }
+
+    /// What a resource's URI names.
+    fn resource(&self, uri: &str) -> Result<Asked, ErrorData> {
+        match self.roots.snapshot().mapping.read(uri, PathRules::native()).map(|read| read.path().to_native()) {
+            Ok(Some(path)) => Ok(Asked::Resource(path)),
+            Ok(None) => Err(resources::not_found(uri, "it is a path of another system")),
+            Err(refusal) => Err(resources::not_found(uri, &refusal.to_string())),
+        }
     }
 
     fn in_words(&self) -> String {
@@ -321,8 +348,8 @@ impl ServerHandler for FileServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let path = path_of(&uri)?;
-        let reading = self.at(context, path, {
+        let asked = self.resource(&uri)?;
+        let reading = self.at(context, asked, {
             let uri = uri.clone();
             move |place, work| resources::contents(place, &uri, work)
         });
@@ -335,8 +362,8 @@ impl ServerHandler for FileServer {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let path = path_of(&request.uri)?;
-        let (_, place, lease) = self.place(path).await.map_err(|error| no_resource(&request.uri, error))?;
+        let asked = self.resource(&request.uri)?;
+        let (_, place, lease) = self.place(asked).await.map_err(|error| no_resource(&request.uri, error))?;
         let key = Key { listener: None, uri: request.uri };
         self.subscriptions
             .add(key, place, lease, Hearer::Session(context.peer))
@@ -355,8 +382,8 @@ impl ServerHandler for FileServer {
         let uris = context.accepted().resource_subscriptions.iter().flatten().cloned();
         let keys: Vec<Key> = uris.map(|uri| Key { listener: listener.clone(), uri }).collect();
         for key in &keys {
-            let path = path_of(&key.uri)?;
-            let (_, place, lease) = self.place(path).await.map_err(|error| no_resource(&key.uri, error))?;
+            let asked = self.resource(&key.uri)?;
+            let (_, place, lease) = self.place(asked).await.map_err(|error| no_resource(&key.uri, error))?;
             let added = self.subscriptions.add(key.clone(), place, lease, Hearer::Listener(context.sink().clone()));
             added.await.map_err(|error| ErrorData::invalid_request(error.to_string(), None))?;
             // The SDK has told the client that it is heard before anything was watched.
@@ -384,15 +411,6 @@ impl ServerHandler for FileServer {
 fn cancelled(path: String, done: &'static str) -> CallError {
     tracing::info!("the client cancelled a call, so it was stopped{done}");
     CallError::Cancelled { path, done }
-}
-
-/// The path that a resource's URI names.
-fn path_of(uri: &str) -> Result<PathBuf, ErrorData> {
-    match RootUri::parse(uri, PathRules::native()).map(|parsed| parsed.path().to_native()) {
-        Ok(Some(path)) => Ok(path),
-        Ok(None) => Err(resources::not_found(uri, "it is a path of another system")),
-        Err(refusal) => Err(resources::not_found(uri, &refusal.to_string())),
-    }
 }
 
 fn no_resource(uri: &str, error: CallError) -> ErrorData {

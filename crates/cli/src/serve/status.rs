@@ -1,5 +1,6 @@
 //! The state of the roots as structured content, for people and programs that wonder.
 
+use mcp_roots::core::mapping::Mapping;
 use mcp_roots::core::server_half::{Counters, Status};
 use mcp_roots::core::set::{Origin, Root};
 use schemars::JsonSchema;
@@ -97,7 +98,7 @@ impl RootsStatus {
             source: snapshot.source.to_string(),
             client_declared: status.capability.map(|roots| Declared { list_changed: roots.list_changed }),
             refresh: status.refresh.to_string(),
-            roots: snapshot.roots.iter().map(RootStatus::from).collect(),
+            roots: snapshot.roots.iter().map(|root| RootStatus::new(root, &snapshot.mapping)).collect(),
             rejected: snapshot
                 .rejected
                 .iter()
@@ -123,11 +124,11 @@ impl RootsStatus {
     }
 }
 
-impl From<&Root> for RootStatus {
-    fn from(root: &Root) -> Self {
+impl RootStatus {
+    fn new(root: &Root, mapping: &Mapping) -> Self {
         RootStatus {
             uri: root.uri.to_string(),
-            path: root.uri.path().to_string(),
+            path: mapping.to_client(root.uri.path()).to_string(),
             name: root.name.as_deref().map(String::from),
             origin: match root.origin {
                 Origin::Client => "client",

@@ -92,7 +92,8 @@ impl Ignored {
         let mut levels = Vec::new();
         if let Some((root, way)) = way {
             for before in way.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
-                let file = boundary.find(root.join(before).join(".gitignore")).and_then(|place| place.open()).ok();
+                let file =
+                    boundary.find_local(root.join(before).join(".gitignore")).and_then(|place| place.open()).ok();
                 let before = way.strip_prefix(before).unwrap_or(way).into();
                 levels.push(Level { rules: rules(file), before, below: PathBuf::new() });
             }

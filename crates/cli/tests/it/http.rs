@@ -12,20 +12,20 @@ use tokio::process::{Child, Command};
 use crate::client::{PATIENCE, text_of, uri_of};
 use crate::tree::{Tree, mcp_roots};
 
-struct Server {
+pub(crate) struct Server {
     child: Child,
     address: String,
 }
 
 /// What came back: the status, the headers as text, and what there is to read.
-struct Reply {
+pub(crate) struct Reply {
     status: u16,
     headers: String,
     body: BufReader<TcpStream>,
 }
 
 impl Server {
-    async fn start(mut command: Command) -> Self {
+    pub(crate) async fn start(mut command: Command) -> Self {
         command.args(["--http", "127.0.0.1:0", "--log", "off"]).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -60,7 +60,7 @@ impl Server {
         Reply { status, headers: headers.to_lowercase(), body }
     }
 
-    async fn post(&self, headers: &[(&str, &str)], message: &Value) -> Reply {
+    pub(crate) async fn post(&self, headers: &[(&str, &str)], message: &Value) -> Reply {
         let mut all = vec![("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
         all.extend(headers);
         self.request("POST", "/mcp", &all, &message.to_string()).await
@@ -79,7 +79,7 @@ impl Reply {
     }
 
     /// The next message, out of a stream of events or a body.
-    async fn message(&mut self) -> Value {
+    pub(crate) async fn message(&mut self) -> Value {
         let reading = async {
             loop {
                 let mut line = String::new();
@@ -95,14 +95,14 @@ impl Reply {
 }
 
 /// A session of the legacy era, without a GET stream.
-struct Session<'a> {
+pub(crate) struct Session<'a> {
     server: &'a Server,
     id: String,
     next: u64,
 }
 
 impl<'a> Session<'a> {
-    async fn open(server: &'a Server, roots: Value) -> Self {
+    pub(crate) async fn open(server: &'a Server, roots: Value) -> Self {
         let params = json!({"protocolVersion": "2025-06-18", "capabilities": {"roots": roots},
             "clientInfo": {"name": "by hand", "version": "1"}});
         let mut reply =
@@ -114,7 +114,7 @@ impl<'a> Session<'a> {
         session
     }
 
-    async fn notify(&self, method: &str) -> u16 {
+    pub(crate) async fn notify(&self, method: &str) -> u16 {
         self.post(&json!({"jsonrpc": "2.0", "method": method})).await.status
     }
 
@@ -123,7 +123,7 @@ impl<'a> Session<'a> {
     }
 
     /// Calls a tool, and answers with these folders when it is asked.
-    async fn call(&mut self, tool: &str, arguments: Value, folders: &[String]) -> (String, bool, usize) {
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value, folders: &[String]) -> (String, bool, usize) {
         let id = self.next;
         self.next += 1;
         let params = json!({"name": tool, "arguments": arguments});

@@ -8,6 +8,7 @@ mod input;
 mod large;
 mod load;
 mod many;
+mod mapping;
 mod serve;
 mod sources;
 mod storm;

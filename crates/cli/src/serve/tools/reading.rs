@@ -1,11 +1,8 @@
 //! Tools that read files.
 
-use std::path::Path;
-
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use mcp_roots::boundary::Place;
-use mcp_roots::core::uri::{RootPath, RootUri};
 use rmcp::handler::server::common::schema_for_output;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use rmcp::service::RequestContext;
@@ -188,10 +185,9 @@ fn media(place: &Place, bytes: &[u8]) -> ContentBlock {
     match mime.split('/').next() {
         Some("image") => ContentBlock::image(data, mime),
         Some("audio") => ContentBlock::audio(data, mime),
-        _ => ContentBlock::resource(ResourceContents::blob(data, uri_of(place.path())).with_mime_type(mime)),
+        _ => {
+            let uri = place.uri().map(|uri| uri.to_string()).unwrap_or_default();
+            ContentBlock::resource(ResourceContents::blob(data, uri).with_mime_type(mime))
+        }
     }
-}
-
-fn uri_of(path: &Path) -> String {
-    RootPath::from_native(path).map(|path| RootUri::from_path(&path).to_string()).unwrap_or_default()
 }

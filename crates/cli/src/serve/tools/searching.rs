@@ -137,7 +137,7 @@ impl FileServer {
                 return search.within(place);
             }
             let walking = Walking::new(boundary, place, excludes, gitignore, work)?;
-            search.below(place.path(), files.as_ref(), walking)
+            search.below(place, files.as_ref(), walking)
         })
         .await
     }

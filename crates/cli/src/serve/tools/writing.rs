@@ -137,7 +137,7 @@ impl FileServer {
 }
 
 fn edit(place: &Place, edits: &[Edit], dry_run: bool, work: &Work) -> Result<String, CallError> {
-    let path = place.path().display().to_string();
+    let path = place.shown();
     let (bytes, read) = reading::contents(place, limits::EDITED, "Write it anew, or edit it by other means", work)?;
     let before = String::from_utf8(bytes)
         .map_err(|error| CallError::NotText { path: path.clone(), at: error.utf8_error().valid_up_to() })?;
@@ -162,7 +162,7 @@ fn put(
     let written = place.replace(contents, |there| {
         refused = match work.go_on() {
             Ok(()) if expected(there) => return Ok(()),
-            Ok(()) => Some(CallError::Changed(place.path().display().to_string())),
+            Ok(()) => Some(CallError::Changed(place.shown())),
             Err(stopped) => Some(stopped),
         };
         Err(io::ErrorKind::Other.into())
@@ -179,8 +179,8 @@ fn in_move(error: BoundaryError, source: &Place, destination: &Place) -> CallErr
         _ => None,
     };
     match kind {
-        Some(io::ErrorKind::AlreadyExists) => CallError::Exists(destination.path().display().to_string()),
-        Some(io::ErrorKind::CrossesDevices) => CallError::OtherDisk(source.path().display().to_string()),
+        Some(io::ErrorKind::AlreadyExists) => CallError::Exists(destination.shown()),
+        Some(io::ErrorKind::CrossesDevices) => CallError::OtherDisk(source.shown()),
         _ => error.into(),
     }
 }
