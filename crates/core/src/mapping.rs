@@ -210,11 +210,19 @@ impl Mapping {
         })
     }
 
-    /// As [`Mapping::find`], for a relative path that the client gave to be taken from a local folder; `None` also if the
-    /// client has no other name for that folder.
-    pub fn find_from(&self, folder: &RootPath, asked: impl AsRef<[u8]>) -> Option<RootPath> {
+    /// Where a relative path is that the client gave to be taken from a local folder; `None` if it calls that folder
+    /// nothing else, and so the path is one of this side. It is read under the rules of the client's system, and what it
+    /// leads to passes as it is if no folder covers it.
+    ///
+    /// # Errors
+    ///
+    /// When it is no relative path on the client's system.
+    pub fn find_from(&self, folder: &RootPath, asked: impl AsRef<[u8]>) -> Result<Option<RootPath>, Refusal> {
         let name = self.to_client(folder);
-        if name == *folder { None } else { self.find(name.followed_by(asked.as_ref())) }
+        if name == *folder {
+            return Ok(None);
+        }
+        Ok(Some(self.to_local(&name.join_lexically(asked.as_ref())?)))
     }
 
     /// Reads the URI of a root or a resource, or whatever a client sends for one. The text stays the client's, and the

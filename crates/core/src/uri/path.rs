@@ -146,9 +146,13 @@ impl RootPath {
         }
     }
 
-    /// What a relative path is taken to be from here, to be read under the same rules.
-    pub(crate) fn followed_by(&self, below: &[u8]) -> Vec<u8> {
-        [&self.written(), "/".as_bytes(), below].concat()
+    /// The path at `below` from here, which may hold `..` and so lead out.
+    pub(crate) fn join_lexically(&self, below: &[u8]) -> Result<Self, Refusal> {
+        // On Windows such a path begins at the root of whichever drive is the current one.
+        if below.first().is_some_and(|&byte| self.rules().separates(byte)) {
+            return Err(Refusal::Absolute);
+        }
+        Self::parse_lexically(&[&self.written(), "/".as_bytes(), below].concat(), self.rules())
     }
 
     /// How many components it has below the root, drive or share.

@@ -145,9 +145,17 @@ fn dots_are_taken_off_as_the_client_writes_them() {
     ] {
         assert_eq!(mapping.find(asked), local.map(path), "{asked}");
     }
-    assert_eq!(mapping.find_from(&path("/srv/win"), r"src\..\a.rs"), Some(path("/srv/win/a.rs")));
-    assert_eq!(mapping.find_from(&path("/srv/app"), r"src\a.rs"), Some(path(r"/srv/app/src\a.rs")));
-    assert_eq!(mapping.find_from(&path("/srv/other"), "a.rs"), None, "that has no other name");
+    assert_eq!(mapping.find_from(&path("/srv/win"), r"src\..\a.rs"), Ok(Some(path("/srv/win/a.rs"))));
+    assert_eq!(mapping.find_from(&path("/srv/app"), r"src\a.rs"), Ok(Some(path(r"/srv/app/src\a.rs"))));
+    assert_eq!(mapping.find_from(&path("/srv/other"), "a.rs"), Ok(None), "that has no other name");
+    // At the root of the current drive, on another drive, another stream of a file: none is below the folder.
+    for (asked, refusal) in [
+        (r"\a.rs", Refusal::Absolute),
+        ("D:a.rs", Refusal::Reserved { character: ':' }),
+        ("a.rs:b", Refusal::Reserved { character: ':' }),
+    ] {
+        assert_eq!(mapping.find_from(&path("/srv/win"), asked), Err(refusal), "{asked}");
+    }
     assert_eq!(Mapping::default().find("/home/me/app"), None);
 }
 

@@ -181,7 +181,11 @@ impl Resolver {
             return Ok(asked.into());
         }
         if !cfg!(windows) && asked.to_str().is_some_and(is_of_windows) {
-            return unusable("it is a path of Windows, and this is another system");
+            // To a client on Windows it is a path like any other.
+            return match mapping.iter().any(|folder| folder.client().rules() == PathRules::Windows) {
+                true => Err(self.outside(asked)),
+                false => unusable("it is a path of Windows, and this is another system"),
+            };
         }
         if let Ok(below) = asked.strip_prefix("~") {
             return match std::env::home_dir() {
@@ -192,9 +196,13 @@ impl Resolver {
         let mut roots = self.snapshot.roots.iter();
         match (roots.next().map(|root| root.uri.path()), roots.next()) {
             (Some(only), None) => {
-                // If it is mapped, the path has the separators of the client's system.
-                let local = mapping.find_from(only, text).and_then(native);
-                local.or_else(|| Some(only.to_native()?.join(asked))).ok_or_else(|| self.outside(asked))
+                let local = match mapping.find_from(only, text) {
+                    Ok(Some(mapped)) => native(mapped),
+                    Ok(None) => only.to_native().map(|only| only.join(asked)),
+                    // Taken as one of this system it would be a name that the client cannot have meant.
+                    Err(_) => return unusable("it is neither absolute nor relative on the client's system"),
+                };
+                local.ok_or_else(|| self.outside(asked))
             }
             (None, None) => Err(self.outside(asked)),
             (_, Some(_)) => Err(BoundaryError::Ambiguous { path: asked.into(), roots: in_words(&self.snapshot) }),

@@ -84,6 +84,23 @@ async fn what_is_asked_and_what_is_shown_are_the_clients_and_what_is_opened_is_l
 }
 
 #[tokio::test]
+async fn a_relative_path_that_is_none_on_the_clients_system_makes_no_file_of_that_name_here() {
+    let folders = folders();
+    let a = folders.at("a");
+    let boundary = boundary(options(&[(r"C:\Me\app", &a)]), &[&a]).await;
+    for asked in [r"\src\file", r"\new", "D:new", "C:new", "src:new"] {
+        for refused in [boundary.find(asked), boundary.locate(asked), boundary.entry(asked)].map(Result::unwrap_err) {
+            assert!(matches!(refused, BoundaryError::Unusable { .. }), "{asked}: {refused}");
+        }
+    }
+    for asked in [r"C:\Me", r"C:\Me\app\..\other", r"..\other", r"D:\x"] {
+        let refused = boundary.find(asked).unwrap_err();
+        let named = matches!(&refused, BoundaryError::Outside { roots, .. } if roots == r"C:\Me\app");
+        assert!(named, "{asked}: {refused}");
+    }
+}
+
+#[tokio::test]
 async fn what_no_mapping_covers_stands_or_falls_by_the_roots() {
     let folders = folders();
     let [a, b] = ["a", "b"].map(|name| folders.at(name));
