@@ -9,6 +9,9 @@
 //! since another mapping takes the name for another folder, or the client's system has no such names, it passes as it
 //! is as well.
 //!
+//! A local file may have a name that the client's system cannot spell. Then [`Mapping::shown`] says as nearly as it can
+//! where the file is for the client, rather than where it is here.
+//!
 //! The two sides need not have the same path rules. Nothing here looks at a disk.
 
 use std::cmp::Reverse;
@@ -178,6 +181,35 @@ impl Mapping {
 
     /// What the client calls a local path: itself, if there is no name for it that leads back here.
     pub fn to_client(&self, path: &RootPath) -> RootPath {
+        self.name_of(path).unwrap_or_else(|| path.clone())
+    }
+
+    /// What to show the client for a local path: what it calls it. Where its system cannot spell that, U+FFFD stands for
+    /// what it cannot, so that what is shown leads nowhere rather than elsewhere.
+    pub fn shown(&self, path: &RootPath) -> RootPath {
+        self.name_of(path).or_else(|| self.misspelled(path)).unwrap_or_else(|| path.clone())
+    }
+
+    /// Whether a folder covers a local path, and the client's system cannot spell what it would be called.
+    pub fn is_unspellable(&self, path: &RootPath) -> bool {
+        self.name_of(path).is_none() && self.misspelled(path).is_some()
+    }
+
+    fn name_of(&self, path: &RootPath) -> Option<RootPath> {
+        let leads_back = |folder: &MappedFolder, name: &RootPath| self.folder_of(name).is_some_and(|of| of == folder);
+        self.above(path)
+            .into_iter()
+            .find_map(|(folder, place)| path.rebased(place, &folder.client).filter(|name| leads_back(folder, name)))
+    }
+
+    fn misspelled(&self, path: &RootPath) -> Option<RootPath> {
+        let (folder, place) =
+            self.above(path).into_iter().find(|(folder, place)| path.rebased(place, &folder.client).is_none())?;
+        path.rebased_as_nearly(place, &folder.client)
+    }
+
+    /// The folders that a local path is in, each with the name of it that the path has; the best to show it by first.
+    fn above(&self, path: &RootPath) -> Vec<(&MappedFolder, &RootPath)> {
         let mut above: Vec<_> = self
             .iter()
             .flat_map(|folder| {
@@ -188,11 +220,7 @@ impl Mapping {
             .collect();
         // The sort is stable, so of two that are alike the first given stays first.
         above.sort_by_key(|(folder, place, alias)| (!folder.preferred, Reverse(place.depth()), *alias));
-        let leads_back = |folder: &MappedFolder, name: &RootPath| self.folder_of(name).is_some_and(|of| of == folder);
-        above
-            .into_iter()
-            .find_map(|(folder, place, _)| path.rebased(place, &folder.client).filter(|name| leads_back(folder, name)))
-            .unwrap_or_else(|| path.clone())
+        above.into_iter().map(|(folder, place, _)| (folder, place)).collect()
     }
 
     /// Where a path is here that the client gave as text; `None` if it is not absolute, or no folder covers it.
@@ -248,9 +276,10 @@ impl Mapping {
         })
     }
 
-    /// The URI of a local path, as [`Mapping::read`] reads it: its text is in the client's terms.
+    /// The URI of a local path, as [`Mapping::read`] reads it: its text is in the client's terms, as [`Mapping::shown`]
+    /// has them.
     pub fn uri_of(&self, path: &RootPath) -> RootUri {
-        RootUri::from_path(&self.to_client(path)).read_as(path, None)
+        RootUri::from_path(&self.shown(path)).read_as(path, None)
     }
 
     /// The same mapping for a client that told these roots: a folder that one of them was read by names what is below it

@@ -128,7 +128,7 @@ impl RootStatus {
     fn new(root: &Root, mapping: &Mapping) -> Self {
         RootStatus {
             uri: root.uri.to_string(),
-            path: mapping.to_client(root.uri.path()).to_string(),
+            path: mapping.shown(root.uri.path()).to_string(),
             name: root.name.as_deref().map(String::from),
             origin: match root.origin {
                 Origin::Client => "client",

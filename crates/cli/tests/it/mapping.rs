@@ -156,6 +156,41 @@ async fn so_does_a_client_on_windows() {
 }
 
 #[tokio::test]
+async fn a_client_on_windows_hears_of_no_local_path_even_of_what_it_cannot_name() {
+    let tree = Tree::new();
+    for name in ["a:b", r"back\slash", "what?"] {
+        std::fs::write(tree.at("a").join(name), "needle\n").unwrap();
+    }
+    std::fs::create_dir(tree.at("a/d:e")).unwrap();
+    std::fs::write(tree.at("a/d:e/in"), "needle\n").unwrap();
+    let before = std::fs::read_dir(tree.at("a")).unwrap().count();
+    let mut serve = mcp_roots(["serve", "--write", "--log", "off", "--map"]);
+    serve.arg(mapped(&WINDOWS, &tree.at("a")));
+    let answers = Answers::Roots(vec![WINDOWS.uri.into()]);
+    let mut client = Client::connect(serve, json!({"listChanged": true}), answers).await;
+    let local = tree.at("").display().to_string();
+
+    for (tool, pattern) in [("search_files", "**"), ("search_text", "needle")] {
+        let (text, is_error) = client.call(tool, json!({"path": WINDOWS.folder, "pattern": pattern})).await;
+        assert!(!is_error && !text.contains(&local), "{tool}: {text}");
+        for name in ["a\u{fffd}b", "back\u{fffd}slash", "what\u{fffd}", "d\u{fffd}e/in"] {
+            assert!(text.contains(&WINDOWS.path(name)), "{tool}: {name}: {text}");
+        }
+    }
+    // What cannot be asked for is not offered.
+    let resources = client.request("resources/list", json!({})).await["result"].take();
+    let listed = resources["resources"].as_array().unwrap();
+    assert_eq!(listed.iter().map(|resource| &resource["uri"]).collect::<Vec<_>>(), [&json!(WINDOWS.uri("name"))]);
+
+    // A path that is none on Windows makes no file of that name here.
+    for path in ["D:new", "name:stream", r"\new"] {
+        let (text, is_error) = client.call("write_file", json!({"path": path, "content": "x"})).await;
+        assert!(is_error && !text.contains(&local), "{path}: {text}");
+    }
+    assert_eq!(std::fs::read_dir(tree.at("a")).unwrap().count(), before);
+}
+
+#[tokio::test]
 async fn a_call_that_its_root_leaves_is_told_so_in_the_clients_terms() {
     let (_tree, dir) = crate::large::many_files(100_000);
     let mut serve = mcp_roots(["serve", "--log", "off", "--map"]);

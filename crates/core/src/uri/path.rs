@@ -173,6 +173,20 @@ impl RootPath {
         onto.join(below.join(&onto.rules().separator())).ok()
     }
 
+    /// As [`RootPath::rebased`], where U+FFFD stands for what no name holds under the rules of `onto`.
+    pub(crate) fn rebased_as_nearly(&self, base: &RootPath, onto: &RootPath) -> Option<Self> {
+        if !self.starts_with(base) {
+            return None;
+        }
+        let spelled = |letter: char| match u8::try_from(letter) {
+            Ok(byte) if onto.rules().separates(byte) || is_reserved(byte) => char::REPLACEMENT_CHARACTER,
+            _ => letter,
+        };
+        let name = |name: &[u8]| String::from_utf8_lossy(name).chars().map(spelled).collect::<String>();
+        let below: Vec<String> = self.components().skip(base.depth()).map(name).collect();
+        onto.join(below.join(&char::from(onto.rules().separator()).to_string())).ok()
+    }
+
     /// The path as it compares: the drive or share, then each component with one separator before it.
     pub(crate) fn key(&self) -> &[u8] {
         self.0.folded.as_ref().unwrap_or(&self.0.text)

@@ -95,12 +95,37 @@ fn what_has_no_name_on_the_clients_side_that_leads_back_is_shown_as_it_is() {
     for name in ["/srv/proj/a:b", r"/srv/proj/a\b", "/srv/proj/what?"] {
         assert_eq!(to_client(&windows, name), name);
     }
+    assert_eq!(windows.shown(&path("/srv/a:b")), path("/srv/a:b"), "no folder covers it");
     // The client's /a/b is another folder than what is at b in its /a.
     let shadowing = mapping(&["/a=/srv/a", "/a/b=/srv/b"]);
     assert_eq!(to_client(&shadowing, "/srv/a/b/x"), "/srv/a/b/x");
+    assert_eq!(shadowing.shown(&path("/srv/a/b/x")), path("/srv/a/b/x"));
+    assert!(!shadowing.is_unspellable(&path("/srv/a/b/x")));
     assert_eq!(to_client(&shadowing, "/srv/b/x"), "/a/b/x");
     let swapped = mapping(&["/a=/b", "/b=/a"]);
     assert_eq!((to_local(&swapped, "/a/x"), to_client(&swapped, "/b/x")), ("/b/x".into(), "/a/x".into()));
+}
+
+#[test]
+fn what_the_clients_system_cannot_spell_is_shown_to_be_there_and_leads_nowhere() {
+    let windows = mapping(&[r"C:\proj=/srv/proj"]);
+    for (local, shown) in [
+        ("/srv/proj/a:b", "C:\\proj\\a\u{fffd}b"),
+        ("/srv/proj/d?/a\\b", "C:\\proj\\d\u{fffd}\\a\u{fffd}b"),
+        ("/srv/proj/C:", "C:\\proj\\C\u{fffd}"),
+        ("/srv/proj/\u{1}é", "C:\\proj\\\u{fffd}é"),
+    ] {
+        assert!(windows.is_unspellable(&path(local)), "{local}");
+        assert_eq!(windows.shown(&path(local)).to_string(), shown);
+        assert_ne!(windows.find(shown), Some(path(local)));
+    }
+    for local in ["/srv/proj", "/srv/proj/é", "/srv/a:b"] {
+        assert!(!windows.is_unspellable(&path(local)), "{local}");
+        assert_eq!(windows.shown(&path(local)), windows.to_client(&path(local)));
+    }
+    // A client of another system has a name for it, under which it can be had.
+    let both = mapping(&[r"C:\proj=/srv/proj", "/proj=/srv/proj"]);
+    assert_eq!(both.shown(&path("/srv/proj/a:b")), path("/proj/a:b"));
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl Place {
         &self.path
     }
 
-    /// What the client calls it, for a message.
+    /// What the client calls it, for a message; as nearly as its system can spell that.
     pub fn shown(&self) -> String {
         self.shown_below("")
     }
@@ -55,21 +55,21 @@ impl Place {
     /// What the client calls the place at `below` from here, for a message.
     pub fn shown_below(&self, below: impl AsRef<Path>) -> String {
         let local = self.path.join(below);
-        self.named(&local).map_or_else(|| local.display().to_string(), |name| name.to_string())
+        let shown = RootPath::from_native(&local).map(|path| self.names.shown(&path).to_string());
+        shown.unwrap_or_else(|_| local.display().to_string())
     }
 
-    /// The URI by which the client knows it; `None` if it has a name that no URI holds.
+    /// The URI by which the client knows it; `None` if it has a name that no URI holds, or that the client's system cannot
+    /// spell.
     pub fn uri(&self) -> Option<RootUri> {
         self.uri_below("")
     }
 
-    /// The URI by which the client knows the place at `below` from here; `None` if it has a name that no URI holds.
+    /// The URI by which the client knows the place at `below` from here; `None` if it has a name that no URI holds, or
+    /// that the client's system cannot spell.
     pub fn uri_below(&self, below: impl AsRef<Path>) -> Option<RootUri> {
-        Some(RootUri::from_path(&self.named(&self.path.join(below))?))
-    }
-
-    fn named(&self, local: &Path) -> Option<RootPath> {
-        Some(self.names.to_client(&RootPath::from_native(local).ok()?))
+        let path = RootPath::from_native(&self.path.join(below)).ok()?;
+        (!self.names.is_unspellable(&path)).then(|| RootUri::from_path(&self.names.to_client(&path)))
     }
 
     /// The root that it was found under, local, for a lease.

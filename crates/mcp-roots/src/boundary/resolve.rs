@@ -51,7 +51,7 @@ impl Resolver {
     }
 
     pub(super) fn find_local(&self, path: &Path) -> Result<Place, BoundaryError> {
-        let asked = RootPath::from_native(path).map(|path| PathBuf::from(self.names().to_client(&path).to_string()));
+        let asked = RootPath::from_native(path).map(|path| PathBuf::from(self.names().shown(&path).to_string()));
         self.found(path.into(), asked.as_deref().unwrap_or(path))
     }
 

@@ -76,7 +76,7 @@ pub enum LeaseError {
 
 impl LeaseError {
     pub(super) fn outside(path: &RootPath, snapshot: &Snapshot) -> Self {
-        LeaseError::Outside { path: snapshot.mapping.to_client(path).to_string(), roots: in_words(snapshot) }
+        LeaseError::Outside { path: snapshot.mapping.shown(path).to_string(), roots: in_words(snapshot) }
     }
 }
 
@@ -87,7 +87,7 @@ pub fn in_words(snapshot: &Snapshot) -> String {
     if roots.is_empty() {
         return "there are none".into();
     }
-    let shown = |root: &Root| snapshot.mapping.to_client(root.uri.path()).to_string();
+    let shown = |root: &Root| snapshot.mapping.shown(root.uri.path()).to_string();
     let mut words: Vec<String> = roots.iter().take(SHOWN).map(shown).collect();
     if roots.len() > SHOWN {
         words.push(format!("and {} more", roots.len() - SHOWN));

@@ -171,7 +171,7 @@ impl FileServer {
     )]
     async fn list_allowed_directories(&self) -> CallToolResult {
         let listed = self.roots().current().await.map(|snapshot| {
-            let paths = snapshot.roots.iter().map(|root| snapshot.mapping.to_client(root.uri.path()).to_string());
+            let paths = snapshot.roots.iter().map(|root| snapshot.mapping.shown(root.uri.path()).to_string());
             std::iter::once("Allowed directories:".into()).chain(paths).collect::<Vec<String>>().join("\n")
         });
         answer(listed.map_err(CallError::from))
