@@ -1,5 +1,7 @@
 //! Deriving: what follows from the books, worked out anew each time it is asked for.
 
+use std::time::Duration;
+
 use super::config::{ClientRootsUse, Refresh};
 use super::snapshot::{Snapshot, Source, State};
 use super::ways::Way;
@@ -8,6 +10,9 @@ use crate::mapping::Mapping;
 use crate::policy::{ClientRoots, Policy};
 use crate::set::{Root, RootSet};
 use crate::time::Time;
+
+/// The shortest time there is.
+const INSTANT: Duration = Duration::from_nanos(1);
 
 impl ServerHalf {
     pub(super) fn source(&self) -> Source {
@@ -79,10 +84,16 @@ impl ServerHalf {
         self.view.told.as_ref().filter(|_| !watched).map(|told| told.at)
     }
 
+    /// Whether the set is too old for a request. At the moment of the answer it never is, or a request that waited for
+    /// it would be told that it may be out of date.
     pub(super) fn aged(&self, now: Time) -> bool {
+        self.ages_at().is_some_and(|at| now >= at)
+    }
+
+    pub(super) fn ages_at(&self) -> Option<Time> {
         match self.config.refresh {
-            Refresh::OnRequest(age) => self.unannounced_since().is_some_and(|told_at| now.since(told_at) >= age),
-            Refresh::Static | Refresh::Poll(_) => false,
+            Refresh::OnRequest(age) => self.unannounced_since().map(|told_at| told_at + age.max(INSTANT)),
+            Refresh::Static | Refresh::Poll(_) => None,
         }
     }
 

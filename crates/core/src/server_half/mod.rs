@@ -321,9 +321,7 @@ impl ServerHalf {
     pub fn next_timeout(&self) -> Option<Time> {
         let refresh = match self.config.refresh {
             Refresh::Poll(wait) => self.unannounced_since().map(|told_at| told_at + wait),
-            Refresh::OnRequest(age) if self.published.state == State::Fresh => {
-                self.unannounced_since().map(|told_at| told_at + age)
-            }
+            Refresh::OnRequest(_) if self.published.state == State::Fresh => self.ages_at(),
             _ => None,
         };
         let asking = match &self.asking.in_flight {

@@ -329,6 +329,20 @@ fn without_list_changed_a_set_is_polled_or_stands_as_the_settings_say() {
 }
 
 #[test]
+fn a_set_that_is_asked_for_with_each_request_is_fresh_for_the_one_that_it_was_asked_for() {
+    let config = ServerConfig { refresh: Refresh::OnRequest(Duration::ZERO), ..config() };
+    let mut bench = Bench::open(config, SILENT_ROOTS);
+    bench.answers(&bench.question(), listed(&["file:///a"]));
+    for question in 2..=4 {
+        bench.passes(millis(1));
+        let wait = bench.waits();
+        bench.answers(&bench.question(), listed(&["file:///a"]));
+        assert_eq!(bench.outcome(wait).unwrap().unwrap().state, State::Fresh);
+        assert_eq!(bench.questions().len(), question);
+    }
+}
+
+#[test]
 fn with_list_changed_age_is_no_matter() {
     let mut bench = Bench::settled(config(), &["file:///a"]);
     bench.passes(Duration::from_secs(3_600));
