@@ -7,7 +7,7 @@
 //! with.
 
 use mcp_roots_core::frame::{Answer, ClientFrame, RequestId, RootsCapability, ServerFrame};
-use mcp_roots_core::server_half::ServerConfig;
+use mcp_roots_core::server_half::{Refresh, ServerConfig};
 use rmcp::model::ServerJsonRpcMessage;
 
 use super::Session;
@@ -16,8 +16,9 @@ use crate::describe;
 impl Session {
     /// The roots of one request, whose client has some to give or not.
     pub(crate) fn of_request(config: ServerConfig, declared: bool) -> Self {
-        // An answer that comes to nothing is not asked for once more: the client would only give it again.
-        let session = Session::open(ServerConfig { patience: 1, ..config }, true);
+        // The client is asked once. An answer that comes to nothing it would only give again, and one cannot be old that
+        // came with the request.
+        let session = Session::open(ServerConfig { patience: 1, refresh: Refresh::Static, ..config }, true);
         // No change is announced in this era, and none can happen within a request.
         let roots = declared.then_some(RootsCapability { list_changed: false });
         session.turn(|books, now| {
@@ -40,6 +41,13 @@ impl Session {
             self.turn(|books, now| {
                 let _ = books.half.handle_inbound(ClientFrame::Answer { id: &id, answer }, now);
             });
+        }
+    }
+
+    /// There is a hint that the set has changed: for a request that is no matter, and the next one asks anyway.
+    pub(crate) fn cue(&self) {
+        if !self.of_request {
+            self.turn(|books, now| books.half.handle_cue(now));
         }
     }
 

@@ -158,9 +158,10 @@ impl Roots {
     }
 
     /// Has the set checked, at most once per interval: a hint that it may have changed without a
-    /// notification. A ResourceNotFound that a handler answers with is such a hint by itself.
+    /// notification. A ResourceNotFound that a handler answers with is such a hint by itself. In the modern era there is
+    /// nothing to check, since each request asks.
     pub fn recheck(&self) {
-        self.session().turn(|books, now| books.half.handle_cue(now));
+        self.session().cue();
     }
 
     /// Ends when the connection has ended, for what goes on until then. It is the connection's own in either era.

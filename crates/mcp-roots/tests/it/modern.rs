@@ -62,6 +62,11 @@ impl ServerHandler for Asking {
         Ok(match (request.name.as_ref(), name) {
             ("hello", _) => text("hello"),
             ("tell", _) => self.tell().await,
+            ("tell-again", _) => {
+                self.tell().await;
+                self.roots.recheck();
+                self.tell().await
+            }
             // Both in one go.
             ("both", None) => {
                 self.roots.want();
@@ -203,6 +208,16 @@ async fn a_handler_that_awaits_roots_has_its_request_returned_and_run_again() {
     }
     let returned = client.call("tell", json!({})).await["result"].take();
     assert_eq!(returned["requestState"], Value::Null, "there is nothing to keep in it");
+}
+
+#[tokio::test]
+async fn a_request_is_asked_about_once_however_often_its_handler_looks_and_whatever_is_taken_for_old() {
+    for refresh in ["static", "poll:1ms", "on-request:0s"] {
+        let options = TrackOptions::default().configure(|config| config.refresh = refresh.parse().unwrap());
+        let mut client = Client::of(options, declared());
+        let (text, rounds) = client.through("tell-again", &roots(&["file:///a"])).await;
+        assert_eq!((text.as_str(), rounds.len()), ("/a", 1), "{refresh}");
+    }
 }
 
 #[tokio::test]
