@@ -35,6 +35,10 @@ impl Server {
         Server { child, address }
     }
 
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     async fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
         if !headers.iter().any(|(name, _)| *name == "Host") {

@@ -9,6 +9,7 @@ mod large;
 mod load;
 mod many;
 mod mapping;
+mod matrix;
 mod serve;
 mod sources;
 mod storm;
