@@ -124,7 +124,8 @@ impl Cell {
         assert_eq!(seen.boundaries(), boundaries, "{self}: {}", context());
         assert_eq!(seen.reads(), worked, "{self}: {}", context());
         let changes = 2 * ROUNDS;
-        let counts = ["notified", "asked"].map(|what| seen.events.iter().filter(|event| event["event"] == what).count());
+        let counts =
+            ["notified", "asked"].map(|what| seen.events.iter().filter(|event| event["event"] == what).count());
         match (self.era, self.declare) {
             (_, "none") => assert_eq!(counts, [0, 0], "{self}"),
             ("legacy", "list-changed") => assert_eq!(counts, [changes, changes + 1], "{self}: {}", context()),
